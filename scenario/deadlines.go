@@ -12,7 +12,7 @@ import (
 
 // deadlineSettings give deadlines to jobs.
 func deadlineSettings() []Setting {
-	factor := setting.Factor("deadline-factor", "", "give jobs a deadline: so many times their time on the empty cluster after submission", func(s *Scenario) *float64 { return &s.Deadlines.Factor })
+	factor := setting.Factor("deadline-factor", "", "give jobs a deadline: this many times their time on the empty cluster, after submission", func(s *Scenario) *float64 { return &s.Deadlines.Factor })
 	factor.Value = "TIMES"
 	get := factor.Get
 	factor.Get = func(s *Scenario) []string {
@@ -24,7 +24,7 @@ func deadlineSettings() []Setting {
 	return []Setting{
 		factor,
 		{
-			Name: "deadline-class", Value: "C=TIME", Help: "give the jobs of class C a deadline: small=10m, that long after submission", Many: true,
+			Name: "deadline-class", Value: "C=TIME", Help: "give the jobs of class C a deadline, this long after submission: small=10m", Many: true,
 			Set: func(s *Scenario, v string) error {
 				if v == "" {
 					s.Deadlines.Classes = nil
@@ -54,7 +54,7 @@ func deadlineSettings() []Setting {
 				return out
 			},
 		},
-		setting.Yes("deadline-override", "", "the two above also replace deadlines that the workload has", func(s *Scenario) *bool { return &s.Deadlines.Override }),
+		setting.Yes("deadline-override", "", "replace the deadlines of the workload, too", func(s *Scenario) *bool { return &s.Deadlines.Override }),
 	}
 }
 

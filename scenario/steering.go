@@ -81,7 +81,7 @@ func steeringSettings() []Setting {
 	}
 	return []Setting{
 		who,
-		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several; for a policy of several queues all of them in order, separated by commas",
+		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several. For a policy of several queues: all of them in order, separated by commas",
 			func(s *Scenario) *string { return &s.Steering.Queue },
 			func(v string) (string, error) {
 				names := strings.Split(v, ",")

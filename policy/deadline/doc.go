@@ -1,5 +1,6 @@
-// Package deadline gives containers to jobs according to their completion-time goals. What a job still needs is predicted from the mean length of its
-// finished tasks, and corrected at every decision. It needs no profile and no history.
+// Package deadline gives containers to jobs according to their completion-time goals. It predicts what a job still needs from the mean length of
+// its finished tasks, and corrects the prediction at every decision. It needs no profile and no history. The estimates and the order of claims
+// (estimate.go) know no engine: the steering form, steer/deadline, shares them.
 //
 // For a stage with R running and U unstarted tasks, the mean length mu of its finished ones, and elapsed times e_i of the running ones:
 //
@@ -8,12 +9,12 @@
 //
 // A job is in one of three states, and served in this order:
 //
-//	Missed   its goal has passed               the one that is latest, relative to its goal, first
+//	Missed   its goal has passed               the one that will end latest, relative to the time it was given, first
 //	NoData   no task has finished              the oldest first
 //	Adjust   all others                        the largest need first
 //
-// In min mode a job gets no more containers than it needs, and the rest stays idle; in max mode everything is given away, and needs are recomputed after each
-// container. Running tasks are never stopped.
+// In min mode a job gets no more containers than it needs, and the rest stays idle; in max mode all containers are given to jobs, and needs are
+// recomputed after each. Running tasks are never preempted.
 //
 // Source: J. Polo et al., Performance-Driven Task Co-Scheduling for MapReduce Environments, NOMS 2010. What differs:
 //   - A running task that exceeds the mean counts as about to end (clamp), where the formula lets it count negative.

@@ -39,8 +39,8 @@ type Work struct {
 	Unstarted int64
 }
 
-// Need is how many further containers it needs now to finish by its goal; negative: it has more than it needs. A goal that cannot be met needs
-// everything.
+// Need is how many further containers it needs now to finish by its goal; negative: it has more than it needs. If the goal has passed, it needs
+// one for every unstarted task.
 func (w Work) Need(now, goal unit.Time) float64 {
 	switch {
 	case goal == unit.Never:
@@ -51,13 +51,13 @@ func (w Work) Need(now, goal unit.Time) float64 {
 	return w.Left/float64(goal-now) - float64(w.Running)
 }
 
-// End is when it is done with that many containers.
+// End is when it ends on that many containers.
 func (w Work) End(now unit.Time, containers int64) float64 {
 	return float64(now) + w.Left/float64(containers)
 }
 
-// Lateness is how far a job is going to end before its goal, relative to the time it was given: negative if after. A job that holds nothing, or of
-// which nothing is known, is infinitely late.
+// Lateness is the time from a job's predicted end to its goal, relative to the time it was given; negative if it will end late. It is minus
+// infinity for a job that holds nothing or has no estimate.
 func (w Work) Lateness(now, submitted, goal unit.Time, estimated bool) float64 {
 	if w.Running == 0 || !estimated {
 		return math.Inf(-1)
@@ -73,7 +73,7 @@ type Claim struct {
 	Estimated       bool
 }
 
-// Rank is where a job is served: by state, then the smallest key first. A job without a goal is ranked by what it holds.
+// Rank is a job's position in the order of serving: by state, then the smallest key first. A job without a goal is ranked by what it holds.
 func (c *Claim) Rank(now unit.Time) (s State, key float64) {
 	switch s = StateOf(now, c.Goal, c.Estimated); {
 	case c.Goal == unit.Never:
@@ -93,7 +93,7 @@ func (c *Claim) Compare(d *Claim, now unit.Time) int {
 	return cmp.Or(cmp.Compare(s, t), cmp.Compare(x, y), cmp.Compare(c.Goal, d.Goal), cmp.Compare(c.Submitted, d.Submitted))
 }
 
-// wants says whether a need is worth another container, by the rounding of min mode.
+// wants reports whether a need is worth another container, by the rounding of min mode.
 func (s *Settings) wants(need float64) bool { return need > 0 && need >= s.Threshold }
 
 // Cap is how many further containers a job gets in one pass of min mode.
@@ -143,7 +143,7 @@ func (s *Settings) Share(now unit.Time, claims []Claim, give func(i int) bool) (
 // Invariants: starts is ascending; sum is that of all starts, young that of starts[overdue:].
 type Running struct {
 	starts     []unit.Time
-	overdue    int // so many have run for longer than the mean that Left was last asked with
+	overdue    int // how many had run for longer than the mean at the last call of Left
 	sum, young unit.Time
 }
 
@@ -197,7 +197,7 @@ func (r *Running) Restart(at unit.Time) {
 	r.overdue, r.young = 0, r.sum
 }
 
-// Left is the work left if each task takes the mean. A task that has run for longer counts 0 if clamp is set, else less than that. The cost grows
+// Left is the work left if each task takes the mean. A task that has run for longer counts 0 if clamp is set, otherwise it counts negative. The cost grows
 // with the number of tasks that have become overdue since the last call.
 func (r *Running) Left(now unit.Time, mean float64, clamp bool) float64 {
 	if !clamp {

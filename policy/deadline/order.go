@@ -14,7 +14,7 @@ const goalless = states
 
 // Order is the order. It serves one run.
 //
-// Invariant: a job that waits for a kind of slot is in exactly one class of that kind, at the key of its last event or refresh.
+// Invariant: a job that waits for a kind of slot is in exactly one class of that kind, with its key as of its last event or refresh.
 type Order struct {
 	Settings
 	cluster policy.Cluster
@@ -24,7 +24,7 @@ type Order struct {
 	goals   rank.Heap // jobs that have not missed their goals yet, by goal
 	held    int64     // containers of jobs that have
 
-	// In min mode a scheduling pass serves jobs in the order of its beginning: the jobs it serves are re-ranked afterwards.
+	// In min mode a scheduling pass serves jobs in their order at its start; those it served are ranked again afterwards.
 	passNow  unit.Time
 	passNode *policy.Node
 	served   []*policy.Job
@@ -97,7 +97,7 @@ func (o *Order) Changed(now unit.Time, j *policy.Job) {
 	o.rank(now, j)
 }
 
-// Started notes when the task started.
+// Started records when the task started.
 func (o *Order) Started(e *policy.Event) {
 	h := o.history(e.Job)
 	if e.Stage >= 0 {
@@ -118,7 +118,7 @@ func (o *Order) Started(e *policy.Event) {
 	}
 }
 
-// Ended notes the length of the task, and the stages that become ready with it.
+// Ended records the length of the task, and the stages that become ready with it.
 func (o *Order) Ended(e *policy.Event) {
 	h := o.history(e.Job)
 	if e.Stage >= 0 {
@@ -154,7 +154,7 @@ func satisfied(j *policy.Job, s int) bool {
 	return true
 }
 
-// Left forgets the job.
+// Left removes the job.
 func (o *Order) Left(now unit.Time, j *policy.Job) {
 	o.endPass(now)
 	if o.of[j.Index].missed {
@@ -246,8 +246,8 @@ func (o *Order) work(now unit.Time, j *policy.Job, slot int) (w Work, aim unit.T
 	return w, aim, estimated
 }
 
-// Estimates predicts the ends of jobs that have a goal: a stage that can run takes its work left over the containers it holds, and its successors
-// as long as they are set aside. There is no estimate while a stage holds nothing.
+// Estimates predicts the ends of jobs that have a goal: a stage that can run takes its remaining work divided by the containers it holds, and its
+// successors take as long as later says. There is no estimate while such a stage holds nothing.
 func (o *Order) Estimates(now unit.Time, each func(j *policy.Job, end unit.Time)) {
 	for _, j := range o.jobs {
 		if j == nil || o.of[j.Index].goal == unit.Never {
@@ -405,7 +405,7 @@ func (o *Order) needs(now unit.Time, slot int, j *policy.Job) bool {
 	return o.wants(w.Need(now, aim))
 }
 
-// roomFor is how many tasks like those that a job waits with the cluster holds.
+// roomFor is how many of the tasks that a job waits to start the cluster holds at once.
 func (o *Order) roomFor(j *policy.Job, slot int) int64 {
 	for i := range j.Stages {
 		if s := &j.Stages[i]; int(s.Slot) == slot && s.Open() > 0 {

@@ -6,11 +6,11 @@
 //
 //	attained(j, now) = sum over j's tasks of (end or now) - (start, or the end of the stages that it waits for)
 //
-// A reduce that waits for its job's maps attains nothing. Failed attempts count: they held the container. Limits are cumulative, and
-// attained >= limit demotes, by several queues at once if necessary. A queue is in the order in which its jobs reached the limit, the first
-// queue in the order of arrival. Running tasks keep running.
+// A reduce that waits for its job's maps attains nothing. Failed attempts count: they held the container. Limits are cumulative. A job that
+// attains a limit is demoted, by several queues at once if necessary; its running tasks keep running. The first queue is in order of arrival,
+// each other one in the order in which its jobs reached the limit.
 //
-// Demotion is exact at every decision. A job that reaches its limit between events moves at the next event. A heap holds, for each running job,
+// Demotion is exact at every decision: a job that reaches its limit between two events is demoted before the second is handled. A heap holds, for each running job,
 // a time no later than when it reaches its limit. Each event checks the jobs whose time has come, in order: they are demoted or get a later
 // time. An event costs O(1), or O(log n) in running jobs if it brings a job's limit closer.
 //
@@ -22,8 +22,8 @@
 //	restart=yes         a demoted job restarts (the original TAGS)
 //
 // Source: "Reducing Job Slowdown Variability for Data-Intensive Workloads", MASCOTS 2015: FBQ and TAGS. It does not say whether running
-// tasks count or whether limits are cumulative. If the engine does not show which stage waits for which (a ResourceManager), waiting reduces
-// count.
+// tasks count or whether limits are cumulative. On an engine that does not show which stage waits for which (a ResourceManager), waiting
+// reduces count.
 package feedback
 
 import (
@@ -38,15 +38,15 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-const countHelp, reducesHelp = "tasks that count as service: running (default), with completed ones, or completed only",
-	"reduces of a demoted job that wait for its maps: hold (default) or release their containers; or defer: release, and take reduce slots only after the maps"
+const countHelp, reducesHelp = "what counts as service: running (default), the time of running and completed tasks; or completed, that of completed ones only",
+	"reduces of a demoted job that wait for its maps: hold (default) or release their containers; or defer: release them, and take reduce slots only when the maps are done"
 
 // FBQ registers feedback queueing.
 var FBQ = policy.Entry{
 	Name:  "fbq",
 	Title: "feedback queues: a job moves down one queue at each limit of service; needs no sizes",
 	Params: map[string]string{
-		"limits":  "container-seconds that a job may receive in the queues up to the first, the second, ... (default 12000)",
+		"limits":  "total container-seconds of service at which a job leaves the first queue, the second, ... (default 12000)",
 		"count":   countHelp,
 		"reduces": reducesHelp,
 	},
@@ -58,7 +58,7 @@ var TAGS = policy.Entry{
 	Name:  "tags",
 	Title: "as fbq, and each queue has its own share of the nodes",
 	Params: map[string]string{
-		"limits":  "container-seconds that a job may receive in the queues up to the first, the second, ... (default 14000)",
+		"limits":  "total container-seconds of service at which a job leaves the first queue, the second, ... (default 14000)",
 		"shares":  "shares of the nodes, for all queues except the last (default 0.5)",
 		"borrow":  "no (default), or yes: a queue uses nodes whose own queue has nothing to start",
 		"count":   countHelp,
@@ -123,14 +123,14 @@ type service struct {
 	job        *policy.Job
 	done       unit.Time
 	running    int64     // tasks that attain service
-	starts     unit.Time // sum of the times since when they do
-	next       unit.Time // it reaches its limit no earlier; Never: it is not in the heap
+	starts     unit.Time // sum of the times at which they began to
+	next       unit.Time // no later than when it reaches its limit; Never: it is not in the heap
 	queue      int
 	stages     []stage // as of its arrival
 	restarting bool    // it is about to restart
 }
 
-// stage tells since when the tasks of a stage may work, and how many hold a container before that.
+// stage is when the tasks of a stage could begin to work, and how many hold a container before that.
 type stage struct {
 	from    unit.Time // waits: not yet
 	waiting int64

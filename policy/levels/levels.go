@@ -26,13 +26,13 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Queues is an order without the choice of a job's queue. A policy embeds it, and calls Enter when a job arrives and when it moves to another
+// Queues is an order that leaves the choice of a job's queue to the policy. A policy embeds it, and calls Enter when a job arrives and when it moves to another
 // queue.
 type Queues struct {
 	shares  []float64 // of the nodes; nil: one partition
 	borrow  bool
 	cluster policy.Cluster
-	nodes   int // max so far: node indices stay when nodes are lost
+	nodes   int // max so far: a lost node keeps its index
 	parts   []part
 	mixed   bool          // nodes differ in size
 	jobs    []*policy.Job // by Index
@@ -50,7 +50,7 @@ type part struct {
 	rooms   [policy.Slots][]unit.Resources // sizes of its nodes
 }
 
-// place is a job's position.
+// place is where a job waits.
 type place struct {
 	queue  int32
 	part   [policy.Slots]int32
@@ -238,7 +238,7 @@ func (q *Queues) Started(e *policy.Event) {
 	}
 }
 
-// Ended updates what the partition holds.
+// Ended updates what is held in the partition.
 func (q *Queues) Ended(e *policy.Event) {
 	if len(q.parts) > 1 {
 		q.hold(e, unit.Resources{}.Sub(e.Size))

@@ -3,8 +3,8 @@
 //
 //	sita    size-interval task assignment: queue k is for sizes above limit k-1 and up to limit k, and has its own partition of the nodes
 //	        (see policy/levels)
-//	comp    comparison with the last departures: of the K-1 jobs that finished last, count those that are smaller: this is the queue; all
-//	        nodes serve the first queue that has a task to start
+//	comp    comparison with the last departures: the number of smaller jobs among the K-1 that finished last is the queue; all nodes serve
+//	        the first queue that has a task to start
 //
 // A size is predicted from the job's input by a regression on finished jobs (policy/sizes), or known: predictor=oracle takes the true size
 // from the simulator, and noise=SIGMA multiplies it by exp(SIGMA z). Comparison and regression use the true sizes of finished jobs.
@@ -75,7 +75,7 @@ var COMP = policy.Entry{
 func params(own map[string]string) map[string]string {
 	maps.Copy(own, map[string]string{
 		"predictor": "of sizes: input (default), a regression on the input of finished jobs; or oracle, the true size, in simulation only",
-		"a":         "of ln seconds = a + b ln(input bytes + 1), until 30 jobs have finished (default -16: 15 s for each 128 MiB)",
+		"a":         "coefficient of ln seconds = a + b ln(input bytes + 1), used until 30 jobs have finished (default -16: 15 s for each 128 MiB)",
 		"b":         "see a (default 1)",
 		"noise":     "sigma: multiply the oracle's sizes by exp(sigma z), with z standard normal (default 0)",
 		"seed":      "of the noise (default 1)",

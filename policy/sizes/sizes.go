@@ -1,8 +1,8 @@
-// Package sizes has the decisions of the size-based policies as pure functions: a job's queue by attained service, by predicted size, or by
+// Package sizes has the decisions of the size-based policies, without clock or I/O: a job's queue by attained service, by predicted size, or by
 // comparison with the jobs that finished last; and the prediction of a size. The dispatch policies (policy/feedback, policy/sizeinterval) and
-// their steering variants share them.
+// their steering form (steer/levels) share them.
 //
-// Queues are numbered from 0: the smallest jobs, the highest priority. A size is the total time that a job's tasks work.
+// Queues are numbered from 0, which is for the smallest jobs and is served first. A size is the total time that a job's tasks work.
 //
 // Source: the adaptation of FBQ, TAGS, SITA and COMP to MapReduce clusters in "Reducing Job Slowdown Variability for Data-Intensive
 // Workloads", MASCOTS 2015.
@@ -53,7 +53,7 @@ func (d *Departures) Add(size unit.Time) {
 	d.next = (d.next + 1) % len(d.last)
 }
 
-// Queue is the queue for a size: the number of smaller sizes remembered.
+// Queue is the queue for a size: the number of smaller ones among those remembered.
 func (d *Departures) Queue(size unit.Time) int {
 	k := 0
 	for _, s := range d.last {
