@@ -71,13 +71,13 @@ type sizedArm struct {
 const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
-	labUser     = "yardmaster" // the lab's administrator
-	// sizedInterval is the sampling interval of the policies.
-	sizedInterval = 2 * time.Second
+	sizedUser   = "yardmaster" // the lab's administrator
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
 	// tolerance is the greatest difference of a predicted gain and the measured one.
 	tolerance = 0.10
+	// sizedInterval is the sampling interval of the policies.
+	sizedInterval = 2 * time.Second
 )
 
 func (s SizedSize) arms() []sizedArm {
@@ -222,7 +222,7 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 		rec.Queues = []string{sizedQueue, sizedQueue + "-levels.batch-l1", sizedQueue + "-levels.batch-l2"} // those that yarn prepare makes
 		rec.Settings = append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 		prepare := func(more ...string) error {
-			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", labUser, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
+			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", sizedUser, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
 			out, err := steerer.Run(ctx, bin, c.Dir, args...)
 			if err != nil {
 				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
@@ -233,7 +233,7 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, prepare("--undo")) }()
-		args := []string{"yarn", "steer", "--rm", c.RM(), "--user", labUser, "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
+		args := []string{"yarn", "steer", "--rm", c.RM(), "--user", sizedUser, "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
 		for _, v := range rec.Settings {
 			args = append(args, "--set", v)
 		}
@@ -350,7 +350,7 @@ func succeeded(apps []hadoop.Application, res []hadoop.AppResult) (map[string]*h
 
 // inForce is the scheduler's configuration as the ResourceManager has it.
 func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(labUser), RMRate: -1})
+	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(sizedUser), RMRate: -1})
 	if err != nil {
 		return "", err
 	}
