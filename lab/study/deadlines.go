@@ -20,7 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/steerer"
 )
 
-// Deadlines runs four applications with deadlines on real daemons, first in, first out and steered by deadline. All arms run at the same time, each in its own
+// Deadlines runs four applications with deadlines on real daemons, under FIFO and steered by deadline. All arms run at the same time, each in its own
 // quarter of the cluster.
 type Deadlines struct {
 	Runs   int      // besides those already stored
