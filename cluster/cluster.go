@@ -162,6 +162,16 @@ const (
 	MaxRoom  = 1 << 40
 )
 
+// WithSlots is Uniform with fixed slots in place of memory and cores.
+func WithSlots(nodes, racks int, maps, reduces int64) *Cluster {
+	c := Uniform(nodes, racks, unit.Resources{})
+	c.Slots = true
+	for i := range c.Nodes {
+		c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = maps, reduces
+	}
+	return c
+}
+
 // Uniform builds identical nodes, spread over racks in runs of equal length.
 func Uniform(nodes, racks int, room unit.Resources) *Cluster {
 	c := &Cluster{Nodes: make([]Node, nodes), Racks: make([]string, racks)}
@@ -204,12 +214,7 @@ func Parse(s string) (*Cluster, error) {
 		if err != nil {
 			return nil, bad("reduce slots: " + err.Error())
 		}
-		c := Uniform(int(nodes), int(racks), unit.Resources{})
-		c.Slots = true
-		for i := range c.Nodes {
-			c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = maps, reduces
-		}
-		return c, nil
+		return WithSlots(int(nodes), int(racks), maps, reduces), nil
 	}
 	k, err := count(room, 1<<20)
 	if err != nil {

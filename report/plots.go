@@ -13,16 +13,14 @@ import (
 // plot is a static picture of lines: an SVG that needs no script.
 type plot struct {
 	Title, Caption, Aria string
-	Keys                 []plotKey
 	XTicks, YTicks       []plotTick
 	Lines                []plotLine
 	Dots                 []plotDot
 	Note                 string
 }
 
-type plotKey struct{ Name, Full, Class string }
-
-type plotLine struct{ Class, Path string }
+// plotLine is a line and its key.
+type plotLine struct{ Name, Full, Class, Path string }
 
 type plotDot struct {
 	X, Y        float64
@@ -59,7 +57,7 @@ func jobClass(i int) string {
 }
 
 // line draws a line through points, interrupted where there is a gap.
-func (p *plot) line(class string, xs, ys []float64, gap float64) {
+func (p *plot) line(name, full, class string, xs, ys []float64, gap float64) {
 	var path strings.Builder
 	for i := range xs {
 		if i == 0 || xs[i]-xs[i-1] > gap {
@@ -68,7 +66,7 @@ func (p *plot) line(class string, xs, ys []float64, gap float64) {
 			fmt.Fprintf(&path, "L%v %v", xs[i], ys[i])
 		}
 	}
-	p.Lines = append(p.Lines, plotLine{class, path.String()})
+	p.Lines = append(p.Lines, plotLine{name, full, class, path.String()})
 }
 
 // sizePlot draws mean slowdowns by size, on a logarithmic scale; nil: none is known.
@@ -115,8 +113,7 @@ func sizePlot(runs []Run, heads []head) *plot {
 			p.Dots = append(p.Dots, plotDot{x, y, hue, fmt.Sprintf("%s, %s to %s s: mean slowdown %s of %s jobs", heads[r].Name, size(g.From), size(g.To),
 				figure(g.Slowdown.Mean, Ratio), commas(g.Jobs))})
 		}
-		p.line(hue, xs, ys, plotRight)
-		p.Keys = append(p.Keys, plotKey{heads[r].Name, heads[r].Full, hue})
+		p.line(heads[r].Name, heads[r].Full, hue, xs, ys, plotRight)
 	}
 	return p
 }
@@ -179,8 +176,7 @@ func heldPlot(t Timeline, of string) plot {
 		if line.Len() > 0 {
 			line.to(x(last), plotFoot)
 		}
-		p.Lines = append(p.Lines, plotLine{jobClass(k), line.String()})
-		p.Keys = append(p.Keys, plotKey{t.Queues[k], t.Queues[k], jobClass(k)})
+		p.Lines = append(p.Lines, plotLine{t.Queues[k], t.Queues[k], jobClass(k), line.String()})
 	}
 	return p
 }
@@ -233,8 +229,7 @@ func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 		if at := slices.Index(jobs, l.ID); at >= 0 {
 			k = at
 		}
-		p.line(jobClass(k), xs, ys, 3*max(10, step)) // at least 3 % of the width: see EstimateSink.Sample
-		p.Keys = append(p.Keys, plotKey{l.ID, l.ID, jobClass(k)})
+		p.line(l.ID, l.ID, jobClass(k), xs, ys, 3*max(10, step)) // at least 3 % of the width: see EstimateSink.Sample
 	}
 	return p
 }

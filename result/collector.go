@@ -58,7 +58,7 @@ var _ sim.Sink = (*Collector)(nil)
 // NewCollector returns an empty Collector.
 func NewCollector(opt Options) *Collector {
 	opt.ExactLimit = unit.Positive(opt.ExactLimit, defaultExactLimit)
-	return &Collector{opt: opt, exact: true, reasons: map[string]int64{}}
+	return &Collector{opt: opt, exact: true, reasons: map[string]int64{}, sizes: bySize{}}
 }
 
 // Job counts one job.

@@ -27,18 +27,15 @@ type SizeGroup struct {
 // bySize are slowdowns by size class.
 type bySize map[int]*series
 
-func (b *bySize) add(r *sim.JobRecord, f *figures, exact bool) {
+func (b bySize) add(r *sim.JobRecord, f *figures, exact bool) {
 	if r.Size <= 0 || math.IsNaN(f.slowdown) {
 		return
 	}
-	if *b == nil {
-		*b = bySize{}
-	}
 	class := SizeClass(r.Size)
-	s := (*b)[class]
+	s := b[class]
 	if s == nil {
 		s = &series{}
-		(*b)[class] = s
+		b[class] = s
 	}
 	s.add(f.slowdown)
 	if !exact {

@@ -18,15 +18,11 @@ type Deadlines struct {
 	Override bool                 // replace the deadlines of the workload, where there is another one
 }
 
-// source is src with deadlines. Alone is used for the factor only.
-func (d Deadlines) source(src workload.Source, alone *sim.Alone) workload.Source {
-	return &dueSource{Source: src, Deadlines: d, alone: alone}
-}
-
+// dueSource is a source with deadlines.
 type dueSource struct {
 	workload.Source
 	Deadlines
-	alone *sim.Alone
+	alone *sim.Alone // for the factor
 	seq   int64
 }
 

@@ -106,7 +106,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 			}
 			alone = sim.NewAlone(s.Cluster, model, s.Seed)
 		}
-		src = d.source(src, alone)
+		src = &dueSource{Source: src, Deadlines: d, alone: alone}
 	}
 	var steerer steer.Steerer
 	var delays steer.Delays

@@ -38,12 +38,9 @@ func deadlineSettings() []Setting {
 				if err != nil || t <= 0 || t > 100*365*unit.Day {
 					return fmt.Errorf("%q has no time above 0 and up to 100 years after the =; write CLASS=TIME, as in small=10m", v)
 				}
-				classes := map[string]unit.Time{v[:at]: t} // copies of a scenario share the old map
-				for class, t := range s.Deadlines.Classes {
-					if class != v[:at] {
-						classes[class] = t
-					}
-				}
+				classes := map[string]unit.Time{} // copies of a scenario share the old map
+				maps.Copy(classes, s.Deadlines.Classes)
+				classes[v[:at]] = t
 				s.Deadlines.Classes = classes
 				return nil
 			},

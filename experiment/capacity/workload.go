@@ -253,11 +253,7 @@ func validationCluster(reduceSlots int64) machines {
 
 // cluster is one rack on one switch.
 func (m machines) cluster() *cluster.Cluster {
-	c := cluster.Uniform(m.nodes, 1, unit.Resources{})
-	c.Slots = true
-	for i := range c.Nodes {
-		c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = m.mapSlots, m.reduceSlots
-	}
+	c := cluster.WithSlots(m.nodes, 1, m.mapSlots, m.reduceSlots)
 	c.Network = &cluster.Network{Topology: "star", Node: gigabit}
 	return c
 }

@@ -1,10 +1,12 @@
 package deadline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/cluster"
 	x "github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/deadline"
@@ -115,7 +117,7 @@ func (w *watch) Left(now unit.Time, j *policy.Job) {
 // play runs jobs under a policy.
 func play(ctx context.Context, seed uint64, jobs workload.Slice, fresh func() (policy.Policy, error)) (*watch, error) {
 	w := &watch{jobs: map[string]*track{}}
-	sum, err := run.Play(ctx, &run.Spec{Cluster: nodes(), Workload: run.Jobs(jobs), Seed: seed, NoAlone: true, Model: sim.Model{Sample: unit.Hour}, Scheduler: run.Scheduler{
+	sum, err := run.Play(ctx, &run.Spec{Cluster: cluster.WithSlots(slots, 1, 1, 1), Workload: run.Jobs(jobs), Seed: seed, NoAlone: true, Model: sim.Model{Sample: unit.Hour}, Scheduler: run.Scheduler{
 		New: func() (policy.Policy, error) {
 			made, err := fresh()
 			w.Order, made.Order = made.Order, w
@@ -162,10 +164,7 @@ func (w *watch) figures(m x.Metrics, prefix string, joinGoal float64) {
 	lastMap := 0.0
 	for _, name := range names {
 		t := w.jobs[name]
-		submit, goal := submits[name], goals[name]
-		if goal == 0 {
-			goal = joinGoal
-		}
+		submit, goal := submits[name], cmp.Or(goals[name], joinGoal)
 		took := t.end.Seconds() - submit
 		at := prefix + name + "/"
 		m[at+"length"], m[at+"ratio"], m[at+"late"], m[at+"met"] = took, took/goal, took-goal, 0

@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -34,12 +35,8 @@ func four(seed uint64, joinGoal float64, pools map[string]string) workload.Slice
 		for i := range lengths {
 			lengths[i] = unit.FromSeconds(length(i))
 		}
-		goal, ok := goals[name]
-		if !ok {
-			goal = joinGoal
-		}
 		all = append(all, &workload.Job{
-			ID: name, Queue: pools[name], Submit: unit.FromSeconds(submits[name]), Deadline: unit.FromSeconds(submits[name] + goal),
+			ID: name, Queue: pools[name], Submit: unit.FromSeconds(submits[name]), Deadline: unit.FromSeconds(submits[name] + cmp.Or(goals[name], joinGoal)),
 			Stages: []workload.Stage{
 				{Kind: workload.Map, Tasks: int64(maps), Ask: cluster.Unit, Length: workload.Lengths{Kind: workload.List, Values: lengths}},
 				{Kind: workload.Reduce, Tasks: int64(reduces), Ask: cluster.Unit, Length: workload.Fixed(unit.FromSeconds(tail)), After: []workload.Edge{{SlowStart: 0.05}}},
@@ -61,27 +58,4 @@ func four(seed uint64, joinGoal float64, pools map[string]string) workload.Slice
 		add(name, 1000, 4, 3, func(int) float64 { return min(25, lognormal(5.45, 0.8)) })
 	}
 	return all
-}
-
-// alone is one of the jobs, submitted at 0.
-func alone(all workload.Slice, name string) workload.Slice {
-	for _, j := range all {
-		if j.ID == name {
-			one := *j
-			one.Deadline -= one.Submit
-			one.Submit = 0
-			return workload.Slice{&one}
-		}
-	}
-	panic("deadline: there is no job " + name)
-}
-
-// nodes is the cluster.
-func nodes() *cluster.Cluster {
-	c := cluster.Uniform(slots, 1, unit.Resources{})
-	c.Slots = true
-	for i := range c.Nodes {
-		c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = 1, 1
-	}
-	return c
 }

@@ -190,12 +190,6 @@ func (s *seedRuns) playAll(ctx context.Context, list []setting) (x.Metrics, erro
 
 // statistics are those by which W-1121 is accepted.
 func (w *w1121) statistics() x.Metrics {
-	sum := func(v []float64) (s float64) {
-		for _, e := range v {
-			s += e
-		}
-		return s
-	}
 	return x.Metrics{
 		"jobs": float64(len(w.jobs)), "reference/hours": sum(w.reference) / 3600, "reference/scv": result.SCV(w.reference),
 		"reference/orders": slices.Max(w.reference) / slices.Min(w.reference), "reference/median": result.Quantile(w.reference, 0.5),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/yardmaster/yardmaster/cluster"
@@ -42,17 +43,13 @@ const jobOverhead = 7.6
 
 func (v *validated) job() *workload.Job {
 	lengths := func(n int, seconds float64) []unit.Time {
-		list := make([]unit.Time, n)
-		for i := range list {
-			list[i] = unit.FromSeconds(seconds)
-		}
-		return list
+		return slices.Repeat([]unit.Time{unit.FromSeconds(seconds)}, n)
 	}
 	return mapReduce(v.name, lengths(v.maps, v.mapLen), lengths(v.reduces, v.reduceLen))
 }
 
 // validationSlots are the ten nodes.
-func validationSlots() *cluster.Cluster { return slots(10) }
+func validationSlots() *cluster.Cluster { return cluster.WithSlots(10, 1, mapSlots, reduceSlots) }
 
 // aloneTimes are the run times of the eight kinds of jobs on the empty cluster, and how far they are off.
 func aloneTimes(context.Context, uint64) (x.Metrics, error) {

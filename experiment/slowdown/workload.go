@@ -75,7 +75,7 @@ func newW1121(seed uint64) *w1121 {
 	for k, i := range r.Perm(body)[:longJobs] {
 		long[i] = -longMean * math.Log(1-(float64(k)+0.5)/longJobs)
 	}
-	w := &w1121{cluster: slots(nodes)}
+	w := &w1121{cluster: cluster.WithSlots(nodes, 1, mapSlots, reduceSlots)}
 	lengths := func(n int64, mean float64) (list []unit.Time) {
 		for range n {
 			list = append(list, unit.FromSeconds(lognormal(mean, taskSigma)))
@@ -128,16 +128,6 @@ func mapReduce(id string, maps, reduces []unit.Time) *workload.Job {
 	}}
 }
 
-// slots is a cluster of nodes with fixed slots.
-func slots(n int) *cluster.Cluster {
-	c := cluster.Uniform(n, 1, unit.Resources{})
-	c.Slots = true
-	for i := range c.Nodes {
-		c.Nodes[i].MapSlots, c.Nodes[i].ReduceSlots = mapSlots, reduceSlots
-	}
-	return c
-}
-
 // gap is the mean time between arrivals at a load.
 func (w *w1121) gap(load float64, definition string) float64 {
 	busy := w.allWork / (nodes * (mapSlots + reduceSlots))
@@ -163,9 +153,12 @@ func (w *w1121) at(load float64, definition string) workload.Slice {
 // topLoad is the share of the work in the largest 8 % of jobs.
 func (w *w1121) topLoad() float64 {
 	sorted := slices.Sorted(slices.Values(w.sizes))
-	top := 0.0
-	for _, s := range sorted[len(sorted)-int(math.Round(0.08*jobs)):] {
-		top += s
+	return sum(sorted[len(sorted)-int(math.Round(0.08*jobs)):]) / w.allWork
+}
+
+func sum(values []float64) (s float64) {
+	for _, v := range values {
+		s += v
 	}
-	return top / w.allWork
+	return s
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -19,10 +18,9 @@ import (
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
-	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Deadlines runs four applications with deadlines on real daemons, first in, first out and steered by deadline. All arms run at the same time, each in its own
+// Deadlines runs four applications with deadlines on real daemons, under FIFO and steered by deadline. All arms run at the same time, each in its own
 // quarter of the cluster.
 type Deadlines struct {
 	Runs   int      // besides those already stored
@@ -161,23 +159,7 @@ func (s *Deadlines) Record(ctx context.Context) error {
 
 // once runs all arms at the same time.
 func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*DeadlineRecord, error) {
-	rm, err := rest.New(rest.Options{RM: []string{c.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
-	if err != nil {
-		return nil, err
-	}
-	defer rm.CloseIdle()
-	settings := func() (map[string]string, error) {
-		all, err := rm.SchedulerConf(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m := map[string]string{}
-		for _, p := range all.List {
-			m[p.Name] = p.Value
-		}
-		return m, nil
-	}
-	before, err := settings()
+	before, err := inForce(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +179,7 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 			for _, pair := range a.set {
 				arm.Command = append(arm.Command, "--set", pair)
 			}
-			p, err := steerer.Start(bin, c.Dir, nil, append(slices.Clone(arm.Command), "--rm", c.RM(), "--user", "yardmaster", "--actuator", "rest", "--listen", "off",
+			p, err := steerer.Start(bin, c.Dir, nil, append(slices.Clone(arm.Command), "--rm", c.RM(), "--user", sizedUser, "--actuator", "rest", "--listen", "off",
 				"--log-format", "json", "--journal", filepath.Join(c.Dir, "journal-"+a.name))...)
 			if err != nil {
 				return nil, err
@@ -220,16 +202,15 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 		wg.Go(func() { p.Stop(time.Minute) })
 	}
 	wg.Wait()
+	ended, err := succeeded(all, res.Apps)
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]string{}
 	for i := range rec.Arms {
 		arm := &rec.Arms[i]
 		for k := range len(goals) / len(rec.Arms) {
-			id := fmt.Sprintf("%s-J%d", arm.Name, k+1)
-			at := slices.IndexFunc(res.Apps, func(a hadoop.AppResult) bool { return a.ID == id })
-			if at < 0 || res.Apps[at].State != "SUCCEEDED" {
-				return nil, fmt.Errorf("%s has not succeeded: %+v", id, res.Apps)
-			}
-			a := &res.Apps[at]
+			a := ended[fmt.Sprintf("%s-J%d", arm.Name, k+1)]
 			names[a.App] = fmt.Sprintf("J%d", k+1)
 			arm.Apps = append(arm.Apps, DeadlineApp{
 				ID: names[a.App], Submit: float64(a.Submit-res.Zero) / 1000, Goal: float64(goals[k]) / 1000, End: float64(a.End-res.Zero) / 1000,
@@ -242,8 +223,8 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 		}
 	}
 	same := proc.Await(ctx, 20*time.Second, time.Second, func() bool {
-		after, err := settings()
-		return err == nil && maps.Equal(before, after)
+		after, err := inForce(ctx, c)
+		return err == nil && after == before
 	})
 	for i := range rec.Arms {
 		rec.Arms[i].Restored = same

@@ -77,6 +77,8 @@ const (
 	sizedSeeds = 10
 	// tolerance is the greatest difference of a predicted gain and the measured one.
 	tolerance = 0.10
+	// sizedInterval is the sampling interval of the policies.
+	sizedInterval = 2 * time.Second
 )
 
 func (s SizedSize) arms() []sizedArm {
@@ -89,18 +91,6 @@ func (s SizedSize) arms() []sizedArm {
 		{"sita", []string{pair}, shares},
 		{"comp", nil, levels},
 	}
-}
-
-// queues are the queues that yarn prepare makes: the intake and one for each level.
-func (a *sizedArm) queues() []string {
-	return []string{sizedQueue, sizedQueue + "-levels.batch-l1", sizedQueue + "-levels.batch-l2"}
-}
-
-// interval is the sampling interval of the policies.
-const sizedInterval = 2 * time.Second
-
-func (a *sizedArm) settings() []string {
-	return append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 }
 
 // made is the workload: sizes at equal steps of a bounded Pareto distribution, in random order, at the arrivals of a Poisson process. Larger
@@ -234,7 +224,8 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 		}
 	}()
 	if a.Queues != nil {
-		rec.Queues, rec.Settings = a.queues(), a.settings()
+		rec.Queues = []string{sizedQueue, sizedQueue + "-levels.batch-l1", sizedQueue + "-levels.batch-l2"} // those that yarn prepare makes
+		rec.Settings = append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 		prepare := func(more ...string) error {
 			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", sizedUser, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
 			out, err := steerer.Run(ctx, bin, c.Dir, args...)
@@ -271,16 +262,12 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 	if err != nil {
 		return nil, err
 	}
-	rec.End = make([]hadoop.Millis, len(rec.Workload))
-	index := map[string]int{}
-	for i := range rec.Workload {
-		index[rec.Workload[i].ID] = i
+	ended, err := succeeded(rec.Workload, res.Apps)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range res.Apps {
-		if r.State != "SUCCEEDED" {
-			return nil, fmt.Errorf("application %s: %s: %s", r.ID, r.State, r.Why)
-		}
-		rec.End[index[r.ID]] = r.Unregister - res.Zero
+	for i := range rec.Workload {
+		rec.End = append(rec.End, ended[rec.Workload[i].ID].Unregister-res.Zero)
 	}
 	return rec, nil
 }
@@ -352,6 +339,20 @@ func (p *supervised) end() error {
 	return nil
 }
 
+// succeeded are the results of the applications by ID. All must have succeeded.
+func succeeded(apps []hadoop.Application, res []hadoop.AppResult) (map[string]*hadoop.AppResult, error) {
+	by := map[string]*hadoop.AppResult{}
+	for i := range res {
+		by[res[i].ID] = &res[i]
+	}
+	for i := range apps {
+		if r := by[apps[i].ID]; r == nil || r.State != "SUCCEEDED" {
+			return nil, fmt.Errorf("application %s has not succeeded: %+v", apps[i].ID, r)
+		}
+	}
+	return by, nil
+}
+
 // inForce is the scheduler's configuration as the ResourceManager has it.
 func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
 	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(sizedUser), RMRate: -1})
@@ -374,20 +375,7 @@ func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
 	return b.String(), err
 }
 
-// alone are the times of the applications on the empty cluster, by ID; ideal: no heartbeats.
-func (r *SizedRecord) alone() (map[string]float64, error) {
-	list, err := jobs(r.Workload)
-	if err != nil {
-		return nil, err
-	}
-	times, of := map[string]float64{}, sim.NewAlone(clusterOf(r.Nodes), sim.Model{}, 1)
-	for i, j := range list {
-		times[j.ID] = of.Of(j, int64(i)).Seconds()
-	}
-	return times, nil
-}
-
-// Figures are the quantiles of the slowdown: elapsed time over that on the empty cluster.
+// Figures are those of the slowdown: elapsed time over that on the empty cluster, which is ideal, without heartbeats.
 func (r *SizedRecord) Figures() (experiment.Metrics, error) {
 	end := map[string]int64{}
 	for i := range r.Workload {
@@ -397,17 +385,16 @@ func (r *SizedRecord) Figures() (experiment.Metrics, error) {
 }
 
 func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error) {
-	alone, err := r.alone()
+	list, err := jobs(r.Workload)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]float64, 0, len(r.Workload))
-	for i := range r.Workload {
-		a := &r.Workload[i]
-		if end[a.ID] < 0 {
-			return nil, fmt.Errorf("%s has not ended", a.ID)
+	all, alone := make([]float64, len(list)), sim.NewAlone(clusterOf(r.Nodes), sim.Model{}, 1)
+	for i, j := range list {
+		if end[j.ID] < 0 {
+			return nil, fmt.Errorf("%s has not ended", j.ID)
 		}
-		all = append(all, float64(end[a.ID]-int64(a.Submit))/1000/alone[a.ID])
+		all[i] = float64(end[j.ID]-int64(r.Workload[i].Submit)) / 1000 / alone.Of(j, int64(i)).Seconds()
 	}
 	return experiment.Metrics{"median": result.Quantile(all, 0.5), "p95": result.Quantile(all, 0.95), "mean": result.Mean(all).Mean}, nil
 }
@@ -568,9 +555,6 @@ func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if err := f.picture(filepath.Join(s.Dir, "slowdown.svg")); err != nil {
-		return "", "", err
-	}
 	r, sizes := f.Records[0], []float64(nil)
 	work, last := 0.0, 0.0
 	for _, a := range r.Workload {
@@ -582,44 +566,33 @@ func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
 		slots += n.MB / r.Workload[0].Containers[0].MB
 	}
 	file = filepath.Clean(s.Dir) + ".md"
-	text, err = evidence.Page(sizedPage, file, map[string]any{
+	data := map[string]any{
 		"F": f, "First": r, "Sizes": sizes, "Slots": slots, "Last": last, "Load": work / last / float64(slots), "Seeds": sizedSeeds, "Dir": filepath.Base(s.Dir), "Interval": sizedInterval, "Tolerance": 100 * tolerance,
 		"Metrics": []string{"median", "p95"}, "Titles": map[string]string{"median": "Median slowdown", "p95": "95th percentile of the slowdown"},
-	}, template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
+	}
+	if err := f.picture(filepath.Join(s.Dir, "slowdown.svg"), data); err != nil {
+		return "", "", err
+	}
+	text, err = evidence.Page(sizedPage, file, data, template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
 		return experiment.Interval(of.Estimate(arm, metric))
 	}})
 	return text, file, err
 }
 
-// picture shows, for each arm, every measured run as a dot and the prediction as a bar.
-func (f *sizedFacts) picture(file string) error {
-	type row struct {
-		Name      string
-		Y         float64
-		Dots      []float64
-		Predicted float64
-	}
-	type panel struct {
-		Title string
-		Top   float64
-		Rows  []row
-		Ticks []float64
-	}
+// picture shows, for each arm, every measured run as a dot and the prediction as a bar. Slowdowns go from 1 to 100.
+func (f *sizedFacts) picture(file string, data map[string]any) error {
 	const left, width, step = 70.0, 620.0, 30.0
-	var panels []panel
-	top := 40.0
-	x := func(v float64) float64 { return left + math.Log(max(v, 1))/math.Log(100)*width } // 1 to 100
-	for _, m := range []struct{ metric, title string }{{"median", "median slowdown"}, {"p95", "95th percentile of the slowdown"}} {
-		p := panel{Title: m.title, Top: top, Ticks: []float64{1, 2, 5, 10, 20, 50, 100}}
-		for i, a := range f.Arms {
-			dots := slices.DeleteFunc(f.Measured.Values(a, m.metric), math.IsNaN)
-			p.Rows = append(p.Rows, row{a, top + step*(float64(i)+0.7), dots, f.Predicted.Estimate(a, m.metric).Mean})
-		}
-		panels, top = append(panels, p), top+step*float64(len(f.Arms))+70
-	}
-	_, err := evidence.Page(sizedPicture, file, map[string]any{"Panels": panels, "Height": top - 10, "Left": left}, template.FuncMap{
-		"x": func(v float64) string { return fmt.Sprintf("%.1f", x(v)) }, "y": func(v, by float64) string { return fmt.Sprintf("%.1f", v+by) },
-		"foot": func(p panel) float64 { return p.Top + step*float64(len(p.Rows)) + 6 },
+	arms := float64(len(f.Arms))
+	top := func(panel int) float64 { return 40 + float64(panel)*(step*arms+70) }
+	_, err := evidence.Page(sizedPicture, file, data, template.FuncMap{
+		"x":      func(v float64) string { return fmt.Sprintf("%.1f", left+math.Log(max(v, 1))/math.Log(100)*width) },
+		"y":      func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+by) },
+		"foot":   func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*arms+6+by) },
+		"row":    func(panel, i int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*(float64(i)+0.7)+by) },
+		"height": func() float64 { return top(2) - 10 }, "ticks": func() []float64 { return []float64{1, 2, 5, 10, 20, 50, 100} },
+		"dots": func(arm, metric string) []float64 {
+			return slices.DeleteFunc(f.Measured.Values(arm, metric), math.IsNaN)
+		},
 	})
 	return err
 }
