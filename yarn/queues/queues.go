@@ -367,8 +367,12 @@ func (d *derivation) derive(shares []float64) {
 			d.set(l, "maximum-capacity", text(100*shares[i]))
 			d.set(l, "user-limit-factor", d.get(q.Path, "user-limit-factor"))
 		} else {
+			share := shares[i]
+			if !d.kind.ranked {
+				share = minSlot
+			}
 			d.set(l, "maximum-capacity", "100")
-			d.set(l, "user-limit-factor", d.factor(shares[i]))
+			d.set(l, "user-limit-factor", d.factor(share))
 		}
 		if d.kind.ranked {
 			d.set(l, "priority", strconv.Itoa(len(p.Levels)-i))
@@ -386,6 +390,10 @@ func (d *derivation) derive(shares []float64) {
 		}
 	}
 }
+
+// minSlot is the smallest capacity that steering by deadline gives to a slot. User limits must not bind there: a job with a deadline may get more than its
+// user's share.
+const minSlot = 0.001
 
 // factor is the user-limit-factor that leaves a user the same resources when the queue has this share of its capacity. Without a limit it is
 // that of the maximum capacity: with -1, the limit of a user's AMs would follow the capacity.
