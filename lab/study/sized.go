@@ -21,6 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
@@ -287,7 +288,8 @@ func (p *supervised) run(ctx context.Context) (err error) {
 		if p.Process, err = p.start(); err != nil {
 			return true, err
 		}
-		if p.Await(ctx, time.Minute, 0, "started") && p.Alive() {
+		proc.Await(ctx, time.Minute, 20*time.Millisecond, func() bool { return p.Count("started") > 0 || !p.Alive() })
+		if p.Count("started") > 0 && p.Alive() {
 			return false, nil
 		}
 		p.keep()
