@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,15 +51,23 @@ func TestLabDeadlines(t *testing.T) {
 	}
 }
 
-// The page is what its records give.
-func TestDeadlinesPage(t *testing.T) {
-	kept := filepath.Join("..", "..", "docs", "studies")
-	s := Deadlines{Dir: filepath.Join(kept, "deadlines-live")}
-	text, _, err := s.Report(t.Context())
-	if err != nil {
+// The pages are what their records give.
+func TestLivePages(t *testing.T) {
+	dir, copied := filepath.Join("..", "..", "docs", "studies"), filepath.Join(t.TempDir(), "sizes-live")
+	if err := os.CopyFS(copied, os.DirFS(filepath.Join(dir, "sizes-live"))); err != nil { // it writes a picture there
 		t.Fatal(err)
 	}
-	if want, err := os.ReadFile(filepath.Join(kept, "deadlines-live.md")); err != nil || string(want) != text {
-		t.Errorf("docs/studies/deadlines-live.md is not what its records give (%v): go run ./lab study deadlines --offline", err)
+	for name, report := range map[string]func(context.Context) (string, string, error){
+		"deadlines": (&Deadlines{Dir: filepath.Join(dir, "deadlines-live")}).Report,
+		"sizes":     (&Sized{Dir: copied}).Report,
+	} {
+		text, _, err := report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name+"-live.md")
+		if want, err := os.ReadFile(file); err != nil || string(want) != text {
+			t.Errorf("%s is not what its records give (%v): go run ./lab study %s --offline", file, err, name)
+		}
 	}
 }

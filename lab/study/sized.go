@@ -581,17 +581,19 @@ func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
 	return text, file, err
 }
 
-// picture shows, for each arm, every measured run as a dot and the prediction as a bar. Slowdowns go from 1 to 100.
+// picture shows, for each arm, every measured run as a dot and the prediction as a bar. Slowdowns go from 1 to 20.
 func (f *sizedFacts) picture(file string, data map[string]any) error {
 	const left, width, step = 70.0, 620.0, 30.0
 	arms := float64(len(f.Arms))
 	top := func(panel int) float64 { return 40 + float64(panel)*(step*arms+70) }
 	_, err := evidence.Page(sizedPicture, file, data, template.FuncMap{
-		"x":      func(v float64) string { return fmt.Sprintf("%.1f", left+math.Log(max(v, 1))/math.Log(100)*width) },
+		"x": func(v float64) string {
+			return fmt.Sprintf("%.1f", left+math.Log(min(max(v, 1), 20))/math.Log(20)*width)
+		},
 		"y":      func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+by) },
 		"foot":   func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*arms+6+by) },
 		"row":    func(panel, i int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*(float64(i)+0.7)+by) },
-		"height": func() float64 { return top(2) - 10 }, "ticks": func() []float64 { return []float64{1, 2, 5, 10, 20, 50, 100} },
+		"height": func() float64 { return top(2) - 10 }, "ticks": func() []float64 { return []float64{1, 2, 5, 10, 20} },
 		"dots": func(arm, metric string) []float64 {
 			return slices.DeleteFunc(f.Measured.Values(arm, metric), math.IsNaN)
 		},
