@@ -16,7 +16,7 @@ func needLab(t *testing.T) context.Context {
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("needs Hadoop and a minute; set YARDMASTER_LAB_TESTS=1")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
