@@ -23,6 +23,10 @@ type Node struct {
 	MapSlots, ReduceSlots int64
 	// NIC is the rate of the node's own network link, each way, in bytes per second; 0: Network.Node.
 	NIC float64
+	// Speed is how fast it runs tasks; nil: 1. Nodes of one group share it.
+	Speed   *Speed
+	Cost    float64    // its price, in any currency; 0: not known
+	Storage unit.Bytes // its room for blocks; 0: not known
 }
 
 // Cluster is a set of nodes.
@@ -145,6 +149,14 @@ func (c *Cluster) Validate() error {
 		if n.NIC != 0 && !(n.NIC >= MinRate && n.NIC <= MaxRate) {
 			return fmt.Errorf("node %s has a network link of %v bytes/s", n.Name, n.NIC)
 		}
+		if !(n.Cost >= 0 && n.Cost <= MaxRoom) || n.Storage < 0 {
+			return fmt.Errorf("node %s costs %v and stores %d bytes", n.Name, n.Cost, n.Storage)
+		}
+		if n.Speed != nil && (i == 0 || n.Speed != c.Nodes[i-1].Speed) {
+			if err := n.Speed.Validate(); err != nil {
+				return fmt.Errorf("node %s: %w", n.Name, err)
+			}
+		}
 	}
 	if c.Network == nil {
 		return nil
@@ -152,14 +164,18 @@ func (c *Cluster) Validate() error {
 	if err := c.Network.Validate(); err != nil {
 		return err
 	}
+	if _, ok := c.Network.Circuits(); ok && len(c.Racks) > MaxCircuits {
+		return fmt.Errorf("a circuit switch for %d racks; the limit is %d", len(c.Racks), MaxCircuits)
+	}
 	_, err := c.Network.RackSize(c)
 	return err
 }
 
 // Limits on a cluster.
 const (
-	MaxNodes = 1_000_000
-	MaxRoom  = 1 << 40
+	MaxNodes    = 1_000_000
+	MaxCircuits = 1024 // racks on a circuit switch
+	MaxRoom     = 1 << 40
 )
 
 // WithSlots is Uniform with fixed slots in place of memory and cores.

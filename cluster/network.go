@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,6 +38,32 @@ type Network struct {
 	N                int       // dcell: servers on one switch
 	Levels           int       // dcell: levels of cells above the switches
 	Latency          unit.Time // of one link, one way
+	// Circuit is the rate of each rack's port at an optical circuit switch, beside the racks' uplinks; 0: there is none. See Circuits.
+	Circuit     float64
+	Reconfigure unit.Time  // during which the circuit switch sends nothing, when its configuration changes
+	Interval    unit.Time  // between its configurations
+	Elephant    unit.Bytes // flows of more bytes go over circuits
+	Matching    string     // directed or undirected
+}
+
+// Values of Network.Matching.
+const (
+	Directed   = "directed"   // a rack may send to one rack and receive from another
+	Undirected = "undirected" // two racks are connected in both directions
+)
+
+// Circuits returns the settings of the circuit switch with their defaults: a configuration takes 10 ms, is chosen every second, and is worth it for
+// flows that keep a circuit in use for 90 % of the time. ok is false if there is no such switch.
+func (n *Network) Circuits() (c Network, ok bool) {
+	if n == nil || n.Circuit == 0 {
+		return c, false
+	}
+	c = *n
+	c.Reconfigure = cmp.Or(c.Reconfigure, 10*unit.Millisecond)
+	c.Interval = cmp.Or(c.Interval, max(unit.Second, 10*c.Reconfigure))
+	c.Elephant = cmp.Or(c.Elephant, unit.Bytes(c.Circuit*9*c.Reconfigure.Seconds()))
+	c.Matching = cmp.Or(c.Matching, Directed)
+	return c, true
 }
 
 // Limits on a network.
@@ -81,16 +108,54 @@ var settings = []setting{
 	countSetting("k", 2, MaxPorts, func(n *Network) *int { return &n.K }),
 	countSetting("n", 2, maxCell, func(n *Network) *int { return &n.N }),
 	countSetting("levels", 1, MaxLevels, func(n *Network) *int { return &n.Levels }),
-	{"latency", setLatency, func(n *Network) string {
-		switch l := n.Latency; {
-		case l == 0:
-			return ""
-		case l%unit.Millisecond == 0:
-			return strconv.FormatInt(int64(l/unit.Millisecond), 10) + "ms"
-		default:
-			return strconv.FormatInt(int64(l), 10) + "us"
+	timeSetting("latency", 0, maxLatency, "the latency of a link: write 50us or 0.2ms", func(n *Network) *unit.Time { return &n.Latency }),
+	rateSetting("circuit", func(n *Network) *float64 { return &n.Circuit }),
+	timeSetting("reconfigure", 1, maxLatency, "the time of a reconfiguration: write 10ms", func(n *Network) *unit.Time { return &n.Reconfigure }),
+	timeSetting("interval", 1, unit.Hour, "the interval of reconfigurations: write 1s", func(n *Network) *unit.Time { return &n.Interval }),
+	{"elephant", func(n *Network, text string) (err error) {
+		if n.Elephant, err = unit.ParseBytes(text); err == nil && n.Elephant == 0 {
+			err = fmt.Errorf("%q: want more than 0 bytes", text)
 		}
+		return err
+	}, func(n *Network) string {
+		if n.Elephant == 0 {
+			return ""
+		}
+		return strconv.FormatInt(int64(n.Elephant), 10)
 	}},
+	{"matching", func(n *Network, text string) error {
+		if text != Directed && text != Undirected {
+			return fmt.Errorf("%q: want %s or %s", text, Directed, Undirected)
+		}
+		n.Matching = text
+		return nil
+	}, func(n *Network) string { return n.Matching }},
+}
+
+func timeSetting(key string, least, most unit.Time, want string, at func(*Network) *unit.Time) setting {
+	return setting{key,
+		func(n *Network, text string) error {
+			v, err := unit.ParseTime(text)
+			if err != nil {
+				return err
+			}
+			if v < least || v > most {
+				return fmt.Errorf("%q is not %s", text, want)
+			}
+			*at(n) = v
+			return nil
+		},
+		func(n *Network) string {
+			switch v := *at(n); {
+			case v == 0:
+				return ""
+			case v%unit.Millisecond == 0:
+				return strconv.FormatInt(int64(v/unit.Millisecond), 10) + "ms"
+			default:
+				return strconv.FormatInt(int64(v), 10) + "us"
+			}
+		},
+	}
 }
 
 func rateSetting(key string, at func(*Network) *float64) setting {
@@ -146,25 +211,13 @@ const (
 	maxLatency         = 10 * unit.Second
 )
 
-func setLatency(n *Network, text string) error {
-	v, err := unit.ParseTime(text)
-	if err != nil {
-		return err
-	}
-	if v < 0 || v > maxLatency {
-		return fmt.Errorf("%q is not the latency of a link: write 50us or 0.2ms", text)
-	}
-	n.Latency = v
-	return nil
-}
-
 // shapes lists the settings of each topology, and which are required.
 var shapes = []struct {
 	topology     string
 	takes, needs []string
 }{
 	{Star, []string{"node", "latency"}, nil},
-	{Racks, []string{"node", "uplink", "oversubscription", "latency"}, nil},
+	{Racks, []string{"node", "uplink", "oversubscription", "latency", "circuit", "reconfigure", "interval", "elephant", "matching"}, nil},
 	{TwoRacks, []string{"node", "uplink", "oversubscription", "latency"}, nil},
 	{LeafSpine, []string{"node", "uplink", "oversubscription", "spines", "latency"}, []string{"spines"}},
 	{FatTree, []string{"k", "node", "uplink", "latency"}, []string{"k"}},
@@ -260,6 +313,7 @@ func (n *Network) Validate() error {
 		if n.Uplink == 0 && n.Oversubscription == 0 {
 			return wrong("", "%s needs uplink or oversubscription: as in %s", n.Topology, examples[n.Topology])
 		}
+		return n.validateCircuits()
 	case FatTree:
 		if n.K%2 != 0 {
 			return wrong("k", "%d is odd: half of a switch's ports lead down and half up; write %d", n.K, n.K+1)
@@ -269,6 +323,18 @@ func (n *Network) Validate() error {
 		if n.Uplink == 0 && n.Node == 0 {
 			return wrong("", "%s needs node or uplink: as in %s", n.Topology, examples[n.Topology])
 		}
+	}
+	return nil
+}
+
+// validateCircuits reports settings of a circuit switch that has no rate, or no time to send anything.
+func (n *Network) validateCircuits() error {
+	c, ok := n.Circuits()
+	switch {
+	case ok && c.Interval <= c.Reconfigure:
+		return wrong("interval", "%v is not longer than a reconfiguration, of %v: nothing would be sent", c.Interval, c.Reconfigure)
+	case !ok && (n.Reconfigure != 0 || n.Interval != 0 || n.Elephant != 0 || n.Matching != ""):
+		return wrong("circuit", "is missing: reconfigure, interval, elephant and matching are settings of a circuit switch; write circuit=100Gbit")
 	}
 	return nil
 }

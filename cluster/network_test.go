@@ -206,3 +206,37 @@ func FuzzParseNetwork(f *testing.F) {
 		_ = c.Validate() // must not crash
 	})
 }
+
+func TestCircuits(t *testing.T) {
+	n, err := ParseNetwork("racks:node=10Gbit,uplink=30Gbit,circuit=100Gbit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := n.Circuits()
+	if !ok || c.Reconfigure != 10*unit.Millisecond || c.Interval != unit.Second || c.Elephant != 1_125_000_000 || c.Matching != Directed {
+		t.Errorf("defaults: %v, %+v", ok, c)
+	}
+	if n, err = ParseNetwork("racks:node=100Mbit,uplink=100Mbit,circuit=1Gbit"); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := n.Circuits(); c.Elephant != 11_250_000 {
+		t.Errorf("1 Gbit/s: %d bytes", c.Elephant)
+	}
+	const all = "racks:node=10Gbit,uplink=30Gbit,circuit=100Gbit,reconfigure=20ms,interval=3000ms,elephant=2000000000,matching=undirected"
+	if n, err = ParseNetwork(all); err != nil || n.String() != all {
+		t.Errorf("%v: %v", n, err)
+	}
+	for text, want := range map[string]string{
+		"star:10Gbit,circuit=100Gbit":                                      "has no setting",
+		"racks:1Gbit,uplink=1Gbit,interval=1s":                             "circuit: is missing",
+		"racks:1Gbit,uplink=1Gbit,circuit=1Gbit,interval=5ms":              "not longer than a reconfiguration",
+		"racks:1Gbit,uplink=1Gbit,circuit=1Gbit,matching=bipartite":        "want directed or undirected",
+		"racks:1Gbit,uplink=1Gbit,circuit=1Gbit,reconfigure=1h":            "time of a reconfiguration",
+		"racks:1Gbit,uplink=1Gbit,circuit=1Gbit,elephant=large":            "not an amount of data",
+		"two-racks:node=1Gbit,uplink=8Gbit,circuit=1Gbit,reconfigure=10ms": "has no setting",
+	} {
+		if _, err := ParseNetwork(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

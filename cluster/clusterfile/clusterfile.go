@@ -19,6 +19,14 @@
 // With map-slots and reduce-slots instead of memory and cores, containers are fixed slots as in Hadoop 1; a file cannot
 // mix the two.
 //
+// Machines may differ in price, in room for blocks and in speed: a number, the model scale-up, or a curve of one's own (see cluster.Speed).
+//
+//   - count: 6
+//     kind: scale-up
+//     cost: 5000
+//     storage: 24TB
+//     speed: {small: 3.33, even: 1.55, large: 1.08, cross: [32GB@1, 64GB@1.6]}
+//
 // A network: section describes the network, key by key or as the one line that the flag takes; nic: overrides the rate of a
 // group's or a node's own link.
 //

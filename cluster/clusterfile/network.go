@@ -84,10 +84,10 @@ func (b *builder) locate(root *yamlfile.Node, err error) error {
 	return b.network.at.Errorf("%s", e.Reason)
 }
 
-// rate reads the rate of a link into p.
-func rate(p *float64) func(*yamlfile.Node) error {
+// into reads a value into p.
+func into[T any](p *T, parse func(string) (T, error)) func(*yamlfile.Node) error {
 	return yamlfile.Value(func(v *yamlfile.Node, text string) (err error) {
-		if *p, err = cluster.ParseRate(text); err != nil {
+		if *p, err = parse(text); err != nil {
 			return v.Errorf("%v", err)
 		}
 		return nil

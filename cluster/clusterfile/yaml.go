@@ -31,7 +31,9 @@ const (
 // room is the capacity of a node, or of each node of a group.
 type room struct {
 	mem, cores, maps, reduces int64
-	nic                       float64
+	nic, cost                 float64
+	storage                   unit.Bytes
+	speed                     *cluster.Speed
 }
 
 func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
@@ -39,14 +41,17 @@ func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
 	k["cores"] = yamlfile.Int(&r.cores, 0, cluster.MaxRoom)
 	k["map-slots"] = yamlfile.Int(&r.maps, 0, 1<<20)
 	k["reduce-slots"] = yamlfile.Int(&r.reduces, 0, 1<<20)
-	k["nic"] = rate(&r.nic)
+	k["nic"] = into(&r.nic, cluster.ParseRate)
+	k["cost"] = number(&r.cost)
+	k["storage"] = into(&r.storage, unit.ParseBytes)
+	k["speed"] = readSpeed(&r.speed)
 	return k
 }
 
 var (
 	fileKeys  = []string{"groups", "nodes", "network"}
-	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic"}
-	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic"}
+	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
+	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
 )
 
 func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
@@ -212,6 +217,7 @@ func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r r
 	b.c.Nodes = append(b.c.Nodes, cluster.Node{
 		Name: name, Rack: rack, Kind: kind,
 		Room: unit.Resources{Mem: r.mem, Cores: r.cores}, MapSlots: r.maps, ReduceSlots: r.reduces, NIC: r.nic,
+		Speed: r.speed, Cost: r.cost, Storage: r.storage,
 	})
 	return nil
 }

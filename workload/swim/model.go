@@ -141,8 +141,8 @@ func (m *Model) reduces(shuffle, output unit.Bytes) int64 {
 	return int64(min(max(n, 1), float64(m.ReduceCap)))
 }
 
-// stages builds a job's stages; sizes are at most maxBytes each, so their sum does not overflow.
-func (m *Model) stages(input, shuffle, output unit.Bytes) []workload.Stage {
+// Stages builds a job's stages; sizes are at most maxBytes each, so their sum does not overflow.
+func (m *Model) Stages(input, shuffle, output unit.Bytes) []workload.Stage {
 	maps, reduces := m.maps(input), m.reduces(shuffle, output)
 	first := workload.Stage{
 		Name: "map", Kind: workload.Map, Tasks: maps, Ask: m.Ask, Input: input,

@@ -100,7 +100,7 @@ func (r *Reader) job(line []byte) (*workload.Job, error) {
 		Class:  class(size[1]),
 		Submit: submit,
 		AM:     r.m.AM,
-		Stages: r.m.stages(size[0], size[1], size[2]),
+		Stages: r.m.Stages(size[0], size[1], size[2]),
 	}
 	if err := j.Validate(); err != nil {
 		return nil, r.lines.Errorf("%w", err)
