@@ -13,6 +13,7 @@
 package policy
 
 import (
+	"errors"
 	"math"
 
 	"github.com/yardmaster/yardmaster/unit"
@@ -135,6 +136,12 @@ type Cluster struct {
 	Slots [Slots]int64 // by kind; none: it has no fixed slots
 	// Room is the capacity of a node, by its Index, for tasks that take a kind of slot; nil: unknown.
 	Room func(node int32, slot uint8) unit.Resources
+	// Kind is the machine kind of a node, by its Index; nil: unknown.
+	Kind func(node int32) string
+	// Racks is the rack of each node, by its Index, lost ones included, and Working the number of nodes of each rack that are not lost; nil:
+	// unknown.
+	Racks   []int32
+	Working []int
 }
 
 // Offer is an opportunity to start one container. Offers of the same node at the same instant belong to the same heartbeat.
@@ -144,6 +151,8 @@ type Offer struct {
 	Node *Node // nil when the engine picks the job first, then the node
 	// Next may be set by an order that has nothing for Node: it has nothing for the nodes before this Index either.
 	Next int32
+	// Stage is set by an order that chooses the stage, before it proposes a job: see Policy.Choose.
+	Stage int
 }
 
 // Verdict is the engine's answer to a job that Ranked proposes.
@@ -241,16 +250,41 @@ type Place interface {
 	Left(now unit.Time, j *Job)
 }
 
+// Storage is the view of the locations of input, for orders that choose among a job's stages: see Policy.Choose.
+type Storage interface {
+	// Near says how near the best waiting task of an open stage is to a node.
+	Near(j *Job, s int, n *Node) Near
+	// Local reports whether a node holds input of a waiting task of an open stage, or the stage's input has no location.
+	Local(j *Job, s int, n *Node) bool
+	// Racks lists the racks that hold input of a task, each once; none: unknown, or it has no location. It overwrites to.
+	Racks(j *Job, s int, task int64, to []int32) []int32
+}
+
 // Network is the view of the network from an engine that models one.
 type Network interface {
 	// Uplink is the load of the links into and out of a rack, as a share of their capacity.
 	Uplink(rack int32) (in, out float64)
+	// Carried is the integral of Uplink over time, in seconds at full load: its growth over an interval, divided by the interval, is the
+	// mean load.
+	Carried(rack int32) (in, out float64)
 }
 
 // Networked is implemented by placements that use the network's load. An engine without a network refuses them.
 type Networked interface {
 	// Watch passes the network, before the first job.
 	Watch(n Network)
+}
+
+// Watch is for engines: it passes the network to a placement that uses it; nil: there is none.
+func Watch(p Place, n Network) error {
+	by, uses := p.(Networked)
+	if uses && n == nil {
+		return errors.New("the policy places tasks by the load of the network, and none is played: describe one (network:)")
+	}
+	if uses {
+		by.Watch(n)
+	}
+	return nil
 }
 
 // Preemptor is implemented by orders that preempt containers of running jobs.
@@ -277,11 +311,30 @@ type Explainer interface {
 
 // Reason is what holds a job back: a limit, or others that come first.
 type Reason struct {
-	Limit       string         // the setting that limits it, by its name in the scheduler's configuration; "": others come first
-	Queue, User string         // whose limit it is; both empty: the cluster's
-	Held, Max   unit.Resources // what counts against the limit, and the limit
-	Ahead       int64          // waiting jobs that come first
-	Next        string         // the first of them
+	// Limit is the setting that limits it, by its name in the scheduler's configuration, or one of the words below; "": others come first.
+	Limit           string
+	Queue, User     string         // whose limit it is; both empty: the cluster's
+	Held, Max       unit.Resources // what counts against the limit, and the limit
+	Ahead           int64          // waiting jobs that come first
+	Next            [3]string      // the first of them
+	Count, MaxCount int64          // of a limit on a number (applications, skipped scheduling opportunities): what counts against it, and the limit
+	Size            unit.Resources // of the container that it waits for, where that is known
+	Node            string         // the node that the reason is about
+}
+
+// What may hold a job back besides settings.
+const (
+	NodeSize = "node size"   // no node is large enough: Max is the largest one
+	NodeRoom = "node room"   // no node has room now: Max is the most that is free on one
+	Reserved = "reservation" // Node is reserved for it (Held is free there), or for Next
+)
+
+// Precede counts a job that comes first.
+func (r *Reason) Precede(id string) {
+	if int(r.Ahead) < len(r.Next) {
+		r.Next[r.Ahead] = id
+	}
+	r.Ahead++
 }
 
 // Append appends the reason unless it is empty.

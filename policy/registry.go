@@ -24,6 +24,15 @@ type Policy struct {
 	// Foresee, if set, is called by simulators, before the first job, with the true sizes of jobs: the total time that a job's tasks will work.
 	// If an engine does not call it, the policy refuses every job.
 	Foresee func(size func(j *Job) unit.Time)
+	// Choose, if set, is called before the first job by engines that let the order choose among a job's open stages: before the order proposes a
+	// job it sets Offer.Stage, and the engine starts a task of that stage or none. The engine then calls Changed also when a stage of a waiting
+	// job opens. If an engine does not call it, a job's Front stage is next.
+	Choose func(s Storage)
+	// Input, if set, is called by engines that place a job's input: racks for the first replica of its blocks, and for the others. No rack: any.
+	// Each entry of first gets an equal part of the input. For locality, only the first replica counts then.
+	Input func(j *Job) (first, others []int32)
+	// Gathers, if set, is called by engines whose network has circuits: whether the job's output waits until enough of it has gathered for one.
+	Gathers func(j *Job) bool
 	// NotModelled lists unsupported settings that were read. They are shown with every result.
 	NotModelled []string
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/feedback"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policy/hybrid"
+	"github.com/yardmaster/yardmaster/policy/nas"
+	"github.com/yardmaster/yardmaster/policy/shufflewatcher"
 	"github.com/yardmaster/yardmaster/policy/sizeinterval"
 )
 
@@ -21,9 +24,12 @@ var Policies = policy.Registry{
 	capacity.Entry,
 	capacity1.Entry,
 	delay.Entry,
+	shufflewatcher.Entry,
+	nas.Entry,
 	deadline.Entry,
 	feedback.FBQ,
 	feedback.TAGS,
 	sizeinterval.SITA,
 	sizeinterval.COMP,
+	hybrid.Entry,
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,11 +14,13 @@ import (
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/capacity1"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/plan"
+	"github.com/yardmaster/yardmaster/policy/planned"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Load loads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
-// Hadoop 1's, distinguished by their settings) or fair-scheduler.xml. A file is read once, here; each call of fresh builds a new policy
+// Hadoop 1's, distinguished by their settings), a fair-scheduler.xml or a plan (package plan). A file is read once, here; each call of fresh builds a new policy
 // for one run and is safe for concurrent use. title names the scheduler in tables: what was typed, or the file's name.
 func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
@@ -46,10 +47,11 @@ func Load(spec string) (fresh func() (policy.Policy, error), title string, err e
 
 // IsFile says whether a scheduler as typed is the path of a file.
 func IsFile(spec string) bool {
-	if _, known := Policies.Find(spec); known {
-		return false
+	name, _, _ := strings.Cut(spec, ":")
+	if _, known := Policies.Find(name); known {
+		return false // parameters may look like a file: hybrid:model=m.json
 	}
-	if strings.EqualFold(filepath.Ext(spec), ".xml") {
+	if ext := filepath.Ext(spec); strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json") {
 		return true
 	}
 	st, err := os.Stat(spec)
@@ -65,36 +67,41 @@ func unknown(name string) error {
 }
 
 func loadFile(path string) (func() (policy.Policy, error), error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("scheduler file %s does not exist", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open scheduler file: %w", err)
+		return nil, fmt.Errorf("read scheduler file: %w", err)
 	}
-	defer f.Close()
-	start := make([]byte, 64<<10)
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("read scheduler file %s: %w", path, err)
+	return Read(path, text)
+}
+
+// Read makes the scheduler that a file's content describes; path is for messages.
+func Read(path string, text []byte) (func() (policy.Policy, error), error) {
+	if plan.Is(text) {
+		p, err := plan.Read(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("scheduler file %s: %w", path, err)
+		}
+		return func() (policy.Policy, error) { return planned.New(p), nil }, nil
 	}
-	whole := io.MultiReader(bytes.NewReader(start[:n]), f)
-	switch conf.Detect(start[:n]) {
+	switch conf.Detect(text) {
 	case conf.FairFile:
-		c, err := conf.ReadFair(whole, path)
+		c, err := conf.ReadFair(bytes.NewReader(text), path)
 		if err != nil {
 			return nil, err
 		}
 		return func() (policy.Policy, error) { return fair.FromConf(c) }, nil
 	case conf.Capacity1File:
-		c, err := conf.ReadCapacity1(whole, path)
+		c, err := conf.ReadCapacity1(bytes.NewReader(text), path)
 		if err != nil {
 			return nil, err
 		}
 		return checked(path, func() (policy.Policy, error) { return capacity1.FromConf(c) })
 	}
 	// Everything else is parsed as a capacity-scheduler.xml: its parser gives the best error, with a position.
-	c, err := conf.ReadCapacity(whole, path)
+	c, err := conf.ReadCapacity(bytes.NewReader(text), path)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ var Entry = policy.Entry{
 	Title:  "fair shares; a job waits for a node near its input",
 	Params: params(),
 	New: func(p policy.Params) (policy.Policy, error) {
-		place, err := read(p)
+		place, err := Read(p)
 		if err != nil {
 			return policy.Policy{}, err
 		}
@@ -61,8 +61,8 @@ func params() map[string]string {
 	return p
 }
 
-// read builds the placement from its parameters: both waits are counts, or both are times.
-func read(p policy.Params) (*Delay, error) {
+// Read builds the placement from the parameters node and rack: both waits are counts, or both are times.
+func Read(p policy.Params) (*Delay, error) {
 	node, notNode := p.Int("node", DefaultNode)
 	rack, notRack := p.Int("rack", DefaultRack)
 	if notNode == nil && notRack == nil {

@@ -124,9 +124,7 @@ func Ahead(r *policy.Reason, heap *rank.Heap, id int32, jobs []*policy.Job) {
 		if k == id {
 			return false
 		}
-		if r.Ahead++; r.Ahead == 1 {
-			r.Next = jobs[k].ID
-		}
+		r.Precede(jobs[k].ID)
 		return true
 	})
 }

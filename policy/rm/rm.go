@@ -68,6 +68,15 @@ type App struct {
 	Deadline unit.Time  // 0: none
 	Tasks    int64      // in all stages
 	Input    unit.Bytes // read from storage in all stages
+	Shuffles []Shuffle  // between its stages
+	// Racks lists the racks that hold input of a task, by its number among those requested at a priority; nil: unknown. It overwrites to.
+	Racks func(priority int32, task int64, to []int32) []int32
+}
+
+// Shuffle is the data that tasks requested at one priority pass to those requested at another.
+type Shuffle struct {
+	From, To int32 // priorities
+	Bytes    unit.Bytes
 }
 
 // Node is one NodeManager.
@@ -75,7 +84,8 @@ type Node struct {
 	Index int32
 	Rack  int32
 	Name  string
-	Port  int32 // of its id; 0: not known. A ResourceManager keeps some lists in the order of a hash over name and port
+	Kind  string // machine kind
+	Port  int32  // of its id; 0: not known. A ResourceManager keeps some lists in the order of a hash over name and port
 	Total unit.Resources
 	Free  unit.Resources // kept by the scheduler
 }
@@ -146,10 +156,24 @@ type Scheduler interface {
 	NotModelled() []string
 }
 
+// Recoverer is implemented by schedulers that can take over what applications hold already, as after a work-preserving restart of a
+// ResourceManager.
+type Recoverer interface {
+	// Recover registers a container of an application that was Added before, whatever the limits say; Place and Count of the ask are ignored.
+	// A managed application's first one at AMPriority is its AM. An application that holds a container is active. After the last one, Refresh.
+	Recover(a *App, n *Node, ask Ask, at unit.Time) *Container
+}
+
 // Foreseer is implemented by schedulers that use what only a simulator knows.
 type Foreseer interface {
 	// Foresee passes the true sizes of applications, the total time that their tasks will work, before the first one is added.
 	Foresee(size func(a *App) unit.Time)
+}
+
+// Networked is implemented by schedulers that may use the load of the network.
+type Networked interface {
+	// Watch passes the network, before the first application is added; nil: there is none. An error refuses the run.
+	Watch(n policy.Network) error
 }
 
 // Knobs is implemented by schedulers that can be changed at run time.

@@ -219,7 +219,7 @@ func TestWhy(t *testing.T) {
 		return policy.Took
 	})
 	got := p.Order.(policy.Explainer).Why(0, jobs[2], nil)
-	want := policy.Reason{Limit: "shares", Queue: "queue 2, partition 2", Held: cluster.Unit, Max: room.Times(2), Ahead: 1, Next: "j1"}
+	want := policy.Reason{Limit: "shares", Queue: "queue 2, partition 2", Held: cluster.Unit, Max: room.Times(2), Ahead: 1, Next: [3]string{"j1"}}
 	if !took || len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

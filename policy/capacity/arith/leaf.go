@@ -64,13 +64,29 @@ func (l *Leaf) LimitCounts(everyQueue, scheduler int, absCap float32, absolute b
 func (l *Leaf) Admit(path, user string, ofUser, total, most int) error {
 	switch {
 	case most >= 0 && total >= most:
-		return fmt.Errorf("there are already %d applications, the limit set by maximum-applications", total)
+		return &TooMany{"", "", total, most}
 	case l.MaxApps >= 0 && l.Apps >= l.MaxApps:
-		return fmt.Errorf("queue %s already has %d applications, its limit", path, l.Apps)
+		return &TooMany{path, "", l.Apps, l.MaxApps}
 	case l.MaxUserApps >= 0 && ofUser >= l.MaxUserApps:
-		return fmt.Errorf("user %s already has %d applications in queue %s, the limit per user", user, ofUser, path)
+		return &TooMany{path, user, ofUser, l.MaxUserApps}
 	}
 	return nil
+}
+
+// TooMany refuses an application because of a limit on their number.
+type TooMany struct {
+	Queue, User string // whose limit; both empty: the scheduler's
+	Apps, Max   int
+}
+
+func (e *TooMany) Error() string {
+	switch {
+	case e.User != "":
+		return fmt.Sprintf("user %s already has %d applications in queue %s, the limit per user", e.User, e.Apps, e.Queue)
+	case e.Queue != "":
+		return fmt.Sprintf("queue %s already has %d applications, its limit", e.Queue, e.Apps)
+	}
+	return fmt.Sprintf("there are already %d applications, the limit set by maximum-applications", e.Apps)
 }
 
 // UserLimit is the usage above which a user gets no more. It is the same for all users (they have weight 1). It is recomputed

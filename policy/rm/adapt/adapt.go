@@ -28,6 +28,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Headroomer is implemented by orders that know how much more a job could hold.
@@ -42,12 +43,14 @@ type scheduler struct {
 	policy.Policy
 	nodes   []*node // by index; nil: gone
 	cluster policy.Cluster
+	largest unit.Resources // of all nodes that there were, by component
 	free    unit.Resources // on all nodes
 	apps    []*app         // by index
 	minAsk  unit.Resources // lower bound of all requests, by component
 	stale   bool           // minAsk may be too small
 	tick    unit.Time      // when the timer is due
 	nextID  int64
+	chooses bool // the order chooses among a job's stages
 
 	// The current heartbeat.
 	offer   policy.Offer
@@ -70,12 +73,14 @@ type app struct {
 	stages []int32 // priorities
 	live   []*rm.Container
 	minAsk unit.Resources // lower bound of its requests, by component
+	edges  bool           // its stages show what they pass to one another
 }
 
 var (
 	_ rm.Scheduler = (*scheduler)(nil)
 	_ rm.Gauges    = (*scheduler)(nil)
 	_ rm.Foreseer  = (*scheduler)(nil)
+	_ rm.Networked = (*scheduler)(nil)
 	_ rm.Knobs     = steerable{}
 )
 
@@ -85,6 +90,9 @@ func New(p policy.Policy) rm.Scheduler {
 	s.try = s.serve
 	if p.Timer != nil {
 		s.tick = 0
+	}
+	if s.chooses = p.Choose != nil; s.chooses {
+		p.Choose(storage{s})
 	}
 	if k, ok := p.Order.(policy.Knobs); ok {
 		return steerable{s, k}
@@ -141,8 +149,8 @@ func (s *scheduler) poll(now unit.Time) {
 
 func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	n.Free = n.Total
-	*dense.At(&s.nodes, n.Index) = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name}}
-	s.free = s.free.Add(n.Total)
+	*dense.At(&s.nodes, n.Index) = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name, Kind: n.Kind}}
+	s.free, s.largest = s.free.Add(n.Total), s.largest.Max(n.Total)
 	s.resize(now)
 }
 
@@ -166,6 +174,12 @@ func (s *scheduler) resize(now unit.Time) {
 		}
 		return none
 	}
+	s.cluster.Kind = func(i int32) string {
+		if int(i) < len(s.nodes) && s.nodes[i] != nil {
+			return s.nodes[i].rm.Kind
+		}
+		return ""
+	}
 	s.Order.Resized(now, s.cluster)
 }
 
@@ -175,20 +189,28 @@ func (s *scheduler) Foresee(size func(*rm.App) unit.Time) {
 	}
 }
 
+func (s *scheduler) Watch(n policy.Network) error { return policy.Watch(s.Place, n) }
+
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
-	a := &app{rm: r, minAsk: noAsk, job: policy.Job{
+	a := &app{rm: r, minAsk: noAsk, edges: s.chooses, job: policy.Job{
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Class: r.Class, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
 	}}
 	*dense.At(&s.apps, r.Index) = a
+	if s.chooses {
+		for _, x := range r.Shuffles {
+			a.stage(x.From)
+			a.stage(x.To)
+		}
+	}
 	return s.arrived(a, now)
 }
 
 func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now unit.Time) error {
 	a := s.apps[r.Index]
 	for i := range asks {
-		if !asks[i].Size.Fits(s.cluster.Max) {
+		if !asks[i].Size.Fits(s.largest) {
 			return fmt.Errorf("it asks for a container of %v: no node is that large", asks[i].Size)
 		}
 	}
@@ -208,6 +230,7 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 func (s *scheduler) refresh(a *app) bool {
 	j := &a.job
 	pending, front, ask, minAsk := j.Pending, j.Front, j.Ask, a.minAsk
+	opened := false
 	if row := a.table.First(); row != nil {
 		j.Front, j.Ask = a.stage(row.Priority), row.Size()
 	}
@@ -216,6 +239,7 @@ func (s *scheduler) refresh(a *app) bool {
 	for _, row := range a.table.Rows() {
 		if i := a.stage(row.Priority); i >= 0 {
 			st := &j.Stages[i]
+			opened = opened || s.chooses && st.Pending != row.Any()
 			st.Pending, st.Ask = row.Any(), row.Size()
 			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
 		}
@@ -224,7 +248,7 @@ func (s *scheduler) refresh(a *app) bool {
 		}
 	}
 	s.minAsk, s.stale = s.minAsk.Min(a.minAsk), s.stale || a.minAsk != minAsk
-	return pending != j.Pending || front != j.Front || ask != j.Ask
+	return pending != j.Pending || front != j.Front || ask != j.Ask || opened
 }
 
 var noAsk = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
@@ -252,8 +276,21 @@ func (a *app) stage(priority int32) int {
 		i = len(a.stages)
 		a.stages = append(a.stages, priority)
 		a.job.Stages = append(a.job.Stages, policy.Stage{})
+		if a.edges {
+			a.link(i)
+		}
 	}
 	return i
+}
+
+// link adds the shuffles into stage i, which make the stages they come from known.
+func (a *app) link(i int) {
+	for _, x := range a.rm.Shuffles {
+		if x.To == a.stages[i] {
+			from := a.stage(x.From)
+			a.job.Stages[i].After = append(a.job.Stages[i].After, workload.Edge{From: from, Shuffle: x.Bytes})
+		}
+	}
 }
 
 func (s *scheduler) Removed(r *rm.App, now unit.Time) {
@@ -335,15 +372,19 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
 	for _, row := range a.table.Rows() {
-		if row.Any() == 0 {
+		if row.Any() == 0 || s.chooses && a.stage(row.Priority) != s.offer.Stage {
 			continue
 		}
 		near := nearness(row, n)
 		size := row.SizeAt(near, n)
-		if !size.Fits(j.Ask) { // the request is larger here than elsewhere
+		ask := j.Ask
+		if s.chooses {
+			ask = row.Size()
+		}
+		if !size.Fits(ask) { // the request is larger here than elsewhere
 			near, size = policy.OffRack, row.Size()
 		}
-		if stage := a.stage(row.Priority); size.Fits(j.Ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
+		if stage := a.stage(row.Priority); size.Fits(ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
 			s.give(a, row, stage, near)
 			return policy.Took
 		}
@@ -365,6 +406,32 @@ func nearness(row *request.Row, n *rm.Node) policy.Near {
 		return policy.OffRack
 	}
 	return policy.NoPreference
+}
+
+// storage is where requests prefer to run.
+type storage struct{ *scheduler }
+
+func (s storage) Near(j *policy.Job, i int, n *policy.Node) policy.Near {
+	a := s.apps[j.Index]
+	row := a.table.Row(a.stages[i])
+	if row == nil || s.nodes[n.Index] == nil {
+		return policy.NoPreference
+	}
+	return nearness(row, s.nodes[n.Index].rm)
+}
+
+func (s storage) Local(j *policy.Job, i int, n *policy.Node) bool {
+	near := s.Near(j, i, n)
+	return near == policy.NodeLocal || near == policy.NoPreference
+}
+
+// Racks is what the client declares: requests add up the tasks that prefer a rack.
+func (s storage) Racks(j *policy.Job, i int, task int64, to []int32) []int32 {
+	a := s.apps[j.Index]
+	if a.rm.Racks == nil {
+		return to[:0]
+	}
+	return a.rm.Racks(a.stages[i], task, to)
 }
 
 func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) {

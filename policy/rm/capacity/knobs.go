@@ -23,7 +23,7 @@ func (s *Scheduler) SetPriority(r *rm.App, priority int, _ unit.Time) {
 	if a.active {
 		s.rank(a)
 	} else {
-		a.q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+		a.q.wait(a)
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Scheduler) Move(r *rm.App, queue string, _ unit.Time) error {
 	to.reserve(a.reserved)
 	a.u.count(0, 1)
 	to.Apps++
-	to.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+	to.wait(a)
 	s.activate(to)
 
 	from.want(unit.Resources{}.Sub(a.table.Pending())) // only now: its requests move last

@@ -15,10 +15,11 @@ type leaf struct {
 	users map[string]*user
 	list  []*user // the same, in order of first appearance
 
-	active  rank.Heap // activated applications, in the order of the leaf
-	ready   rank.Heap // those with outstanding requests
-	unseen  rank.Heap // those that no walk has visited
-	waiting rank.Heap // applications that wait for activation
+	active  rank.Heap      // activated applications, in the order of the leaf
+	ready   rank.Heap      // those with outstanding requests
+	unseen  rank.Heap      // those that no walk has visited
+	waiting rank.Heap      // applications that wait for activation
+	minAM   unit.Resources // no AM of theirs is smaller
 	walk    rank.Cursor
 	toMove  []*app // of a fair leaf: see moved
 }
@@ -98,6 +99,42 @@ func (s *Scheduler) stopAsking(a *app) {
 // count changes how many activated and waiting applications a user has.
 func (u *user) count(active, pending int) { u.q.Count(&u.User, active, pending) }
 
+// amLimits are the limits on the AMs of a leaf during one activation.
+type amLimits struct {
+	all, user unit.Resources
+	known     bool // user is computed
+}
+
+func (s *Scheduler) amLimitsOf(q *queue) amLimits {
+	return amLimits{all: s.calc.AMLimit(q.CurLimit, q.EffMin, q.AMPercent, s.minA)}
+}
+
+// overAM is the limit on AMs that an application would exceed; nil: none. The user limit is computed once, for the first application that gets that far.
+func (s *Scheduler) overAM(a *app, m *amLimits) *unit.Resources {
+	q := a.q
+	first := q.ActiveApps < 1 || s.calc.Compare(s.cluster, q.AMUsed, unit.Resources{}) <= 0
+	if !first && !s.calc.Fits(q.AMUsed.Add(a.am), m.all) {
+		return &m.all
+	}
+	if !m.known {
+		m.known = true
+		m.user = s.calc.UserAMLimit(s.cluster, m.all, q.EffMin, q.AMPercent, q.UserPercent, q.UserFactor, q.ActiveUsers+q.PendingCached, s.minA)
+	}
+	if !first && !s.calc.Fits(a.u.AM.Add(a.am), m.user) {
+		return &m.user
+	}
+	return nil
+}
+
+// wait adds an application to those that wait for activation.
+func (q *queue) wait(a *app) {
+	if q.waiting.Len() == 0 {
+		q.minAM = a.am
+	}
+	q.minAM = q.minAM.Min(a.am)
+	q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+}
+
 // activate activates every waiting application, in order, whose AM fits the limits of the leaf and of its user.
 // Those that do not fit are skipped. The first application of a leaf always passes.
 func (s *Scheduler) activate(q *queue) {
@@ -105,10 +142,7 @@ func (s *Scheduler) activate(q *queue) {
 	if l.waiting.Len() == 0 {
 		return
 	}
-	limit := s.calc.AMLimit(l.CurLimit, q.EffMin, l.AMPercent, s.minA)
-	// The user limit is computed once per call, at the first application that gets that far.
-	var userLimit unit.Resources
-	known := false
+	m := s.amLimitsOf(q)
 	in := s.entering[:0]
 	l.walk.Start(&l.waiting)
 	for ; ; l.walk.Next() {
@@ -116,23 +150,14 @@ func (s *Scheduler) activate(q *queue) {
 		if !ok {
 			break
 		}
+		if l.ActiveApps > 0 && s.calc.Compare(s.cluster, l.AMUsed, unit.Resources{}) > 0 && !s.calc.Fits(l.AMUsed.Add(l.minAM), m.all) {
+			break // none of the others fits
+		}
 		a := s.apps[id]
-		first := l.ActiveApps < 1 || s.calc.Compare(s.cluster, l.AMUsed, unit.Resources{}) <= 0
-		if !first && !s.calc.Fits(l.AMUsed.Add(a.am), limit) {
+		if s.overAM(a, &m) != nil {
 			continue
 		}
-		if !known {
-			known = true
-			users := l.ActiveUsers + l.PendingCached
-			userLimit = s.calc.UserAMLimit(s.cluster, limit, q.EffMin, l.AMPercent, l.UserPercent, l.UserFactor, users, s.minA)
-		}
-		if !first && !s.calc.Fits(a.u.AM.Add(a.am), userLimit) {
-			continue
-		}
-		a.active = true
-		l.AMUsed = l.AMUsed.Add(a.am)
-		a.u.AM = a.u.AM.Add(a.am)
-		a.u.count(1, -1)
+		s.enter(a)
 		in = append(in, id)
 	}
 	for _, id := range in { // the heap must not change during the walk
@@ -140,6 +165,14 @@ func (s *Scheduler) activate(q *queue) {
 		s.rank(s.apps[id])
 	}
 	s.entering = in
+}
+
+// enter counts an application as active. The caller moves it from waiting to active.
+func (s *Scheduler) enter(a *app) {
+	a.active = true
+	a.q.AMUsed = a.q.AMUsed.Add(a.am)
+	a.u.AM = a.u.AM.Add(a.am)
+	a.u.count(1, -1)
 }
 
 // moved marks an application of a fair leaf for reordering at the leaf's next walk. A container allocated

@@ -12,59 +12,80 @@ import (
 
 // askApp looks for a request of the application that n can serve, most urgent first.
 func (s *Scheduler) askApp(a *app, n *node, l *limits, now unit.Time) grant {
-	for _, row := range a.table.Rows() {
-		if row.Any() == 0 {
-			continue
-		}
-		if !s.beat.ContinueLookingAtReserve && !s.wantsMore(a, row, row.Size()) {
-			continue
-		}
-		room := l.room
-		if s.beat.ContinueLookingAtReserve {
-			room = room.Add(a.reserved)
-		}
-		if !s.calc.Fits(row.Size(), room) {
-			return grant{outcome: limited}
-		}
-		row.Missed++ // an opportunity, counted before it is known whether it is skipped
-		return s.askRow(a, row, n, l, nil, now)
+	row := s.nextRow(a)
+	if row == nil {
+		return grant{outcome: skipped}
 	}
-	return grant{outcome: skipped}
+	if !s.fitsRoom(a, row, l) {
+		return grant{outcome: limited}
+	}
+	row.Missed++ // an opportunity, counted before it is known whether it is skipped
+	return s.askRow(a, row, n, l, nil, now)
 }
+
+// nextRow is the most urgent request that may get a container or a reservation; nil: none.
+func (s *Scheduler) nextRow(a *app) *request.Row {
+	for _, row := range a.table.Rows() {
+		if row.Any() > 0 && (s.beat.ContinueLookingAtReserve || s.wantsMore(a, row, row.Size())) {
+			return row
+		}
+	}
+	return nil
+}
+
+// fitsRoom says whether the request fits under its leaf's limit, or would if the application cancelled reservations.
+func (s *Scheduler) fitsRoom(a *app, row *request.Row, l *limits) bool {
+	room := l.room
+	if s.beat.ContinueLookingAtReserve {
+		room = room.Add(a.reserved)
+	}
+	return s.calc.Fits(row.Size(), room)
+}
+
+// localities are tried best first.
+var localities = [...]policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack}
 
 // askRow tries one request on n at the best locality possible. from is set when the node is already reserved for it.
 func (s *Scheduler) askRow(a *app, row *request.Row, n *node, l *limits, from *reservation, now unit.Time) grant {
-	onNode, _ := row.At(rm.OnNode(n.Index))
-	inRack, _ := row.At(rm.OnRack(n.Rack))
-	if onNode > 0 && inRack > 0 {
-		if g := s.place(a, row, n, l, from, policy.NodeLocal, now); g.got() {
-			return g
-		}
-	}
-	if inRack > 0 && row.Missed > int64(min(s.alive, s.beat.NodeLocalityDelay)) {
-		if g := s.place(a, row, n, l, from, policy.RackLocal, now); g.got() {
-			return g
-		}
-	}
-	if from != nil || s.mayBeAnywhere(row) {
-		if g := s.place(a, row, n, l, from, policy.OffRack, now); g.got() {
-			return g
+	for _, near := range localities {
+		if near == policy.OffRack && from != nil || s.mayBe(row, n.Node, near) {
+			if g := s.place(a, row, n, l, from, near, now); g.got() {
+				return g
+			}
 		}
 	}
 	return grant{outcome: skipped}
 }
 
-// mayBeAnywhere says whether the request has skipped enough opportunities to be served off-switch.
-func (s *Scheduler) mayBeAnywhere(row *request.Row) bool {
+// mayBe says whether the request may be served on n at this locality by now.
+func (s *Scheduler) mayBe(row *request.Row, n *rm.Node, near policy.Near) bool {
+	if near == policy.OffRack {
+		return float32(row.Missed) > s.anywhereAfter(row)
+	}
+	if inRack, _ := row.At(rm.OnRack(n.Rack)); inRack == 0 {
+		return false
+	}
+	if near == policy.RackLocal {
+		return row.Missed > s.rackAfter()
+	}
+	onNode, _ := row.At(rm.OnNode(n.Index))
+	return onNode > 0
+}
+
+// rackAfter is the number of opportunities that a request skips before it is served rack-local.
+func (s *Scheduler) rackAfter() int64 { return int64(min(s.alive, s.beat.NodeLocalityDelay)) }
+
+// anywhereAfter is the number of opportunities that a request skips before it is served off-switch; negative: none.
+func (s *Scheduler) anywhereAfter(row *request.Row) float32 {
 	places := row.Places()
 	if places == 1 {
-		return true
+		return -1
 	}
 	if extra := s.beat.RackLocalityExtraDelay; extra > -1 {
-		return row.Missed > int64(min(s.alive, s.beat.NodeLocalityDelay+extra))
+		return float32(min(s.alive, s.beat.NodeLocalityDelay+extra))
 	}
 	factor := min(float32(max(places-1, 0))/float32(s.alive), 1)
-	return min(float32(s.alive), float32(row.Any())*factor) < float32(row.Missed)
+	return min(float32(s.alive), float32(row.Any())*factor)
 }
 
 // wantsMore says whether the request may get nodes beyond those it has reserved: as many as it wants
@@ -86,16 +107,13 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 		return grant{}
 	}
 	more := s.wantsMore(a, row, size)
-	need := s.calc.Max(s.cluster, size.Sub(l.room), l.owed)
-	must := !s.calc.Fits(need, unit.Resources{})
+	_, must := s.owes(size, l)
 	g, got := grant{offSwitch: near == policy.OffRack}, size
 	if s.calc.Fits(size, n.Free) {
 		var back *reservation
-		if from == nil && s.beat.ContinueLookingAtReserve && (must || !more) {
-			if !must {
-				need = size
-			}
-			if back = s.toUnreserve(a, row, need); back == nil {
+		if from == nil {
+			var ok bool
+			if back, ok = s.exchange(a, row, size, l); !ok {
 				return grant{}
 			}
 		}
@@ -141,6 +159,25 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 	return g
 }
 
+// owes is what an application must unreserve for a container of this size, and whether that is anything.
+func (s *Scheduler) owes(size unit.Resources, l *limits) (need unit.Resources, must bool) {
+	need = s.calc.Max(s.cluster, size.Sub(l.room), l.owed)
+	return need, !s.calc.Fits(need, unit.Resources{})
+}
+
+// exchange finds the reservation that an application cancels for a container of this size; nil: none. False: it must, and has none that is large enough.
+func (s *Scheduler) exchange(a *app, row *request.Row, size unit.Resources, l *limits) (back *reservation, ok bool) {
+	need, must := s.owes(size, l)
+	if !s.beat.ContinueLookingAtReserve || !must && s.wantsMore(a, row, size) {
+		return nil, true
+	}
+	if !must {
+		need = size
+	}
+	back = s.toUnreserve(a, row, need)
+	return back, back != nil
+}
+
 // resetMissed resets the count of missed opportunities. An off-switch container does not, else each of many would wait again.
 func (s *Scheduler) resetMissed(row *request.Row, near policy.Near, from *reservation) {
 	if from == nil && (near == policy.NodeLocal || near == policy.RackLocal && s.beat.RackLocalityFullReset) {
@@ -157,12 +194,17 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	if s.calc.Compare(s.cluster, a.u.Used.Sub(less), s.userLimit(a.q)) > 0 {
 		return false
 	}
-	for q := a.q; q != nil; q = q.parent {
-		if !s.calc.Fits(q.used.Add(size).Sub(less), q.EffMax) {
-			return false
+	return s.overMax(a.q, size.Sub(less)) == nil
+}
+
+// overMax is the first queue, from a leaf up, whose maximum more would exceed; nil: none.
+func (s *Scheduler) overMax(q *queue, more unit.Resources) *queue {
+	for ; q != nil; q = q.parent {
+		if !s.calc.Fits(q.used.Add(more), q.EffMax) {
+			return q
 		}
 	}
-	return true
+	return nil
 }
 
 // number is a container's id: the next one, or the one its reservation was made with.
@@ -177,21 +219,41 @@ func (s *Scheduler) number(from *reservation) int64 {
 // allocate allocates a container and decrements its request. Charging queues and user is up to the caller.
 func (s *Scheduler) allocate(a *app, row *request.Row, n *node, size unit.Resources, near policy.Near, id int64, now unit.Time) {
 	was := a.table.Pending()
-	c := s.containers.New()
-	*c = rm.Container{
-		App: a.App, Node: n.Node, ID: id, Priority: row.Priority, Size: size, Near: near, At: now,
-		AM: !a.hasAM && !a.AM.IsZero() && row.Priority == rm.AMPriority, Slot: int32(len(a.live)),
-	}
+	c := s.give(a, rm.Container{Node: n.Node, ID: id, Priority: row.Priority, Size: size, Near: near, At: now})
 	if row.Places() == 1 {
 		c.Near = policy.NoPreference
 	}
-	a.hasAM = a.hasAM || c.AM
 	a.table.Take(row, near, n.Node)
-	a.live = append(a.live, c)
-	a.used = a.used.Add(size)
-	n.Free = n.Free.Sub(size)
 	s.changed(a, was)
 	s.out = append(s.out, c)
+}
+
+// give gives an application a container.
+func (s *Scheduler) give(a *app, as rm.Container) *rm.Container {
+	c := s.containers.New()
+	*c = as
+	c.App, c.AM, c.Slot = a.App, !a.hasAM && !a.AM.IsZero() && as.Priority == rm.AMPriority, int32(len(a.live))
+	a.hasAM = a.hasAM || c.AM
+	a.live = append(a.live, c)
+	a.used = a.used.Add(c.Size)
+	c.Node.Free = c.Node.Free.Sub(c.Size)
+	return c
+}
+
+// Recover implements rm.Recoverer.
+func (s *Scheduler) Recover(r *rm.App, n *rm.Node, ask rm.Ask, at unit.Time) *rm.Container {
+	a := s.apps[r.Index]
+	if !a.active {
+		s.enter(a)
+		a.q.waiting.Remove(a.Index)
+		s.rank(a)
+	}
+	size := s.calc.Normalise(ask.Size, s.minA, s.maxA)
+	c := s.give(a, rm.Container{Node: n, ID: s.number(nil), Priority: ask.Priority, Size: size, At: at})
+	s.hold(a.u, size)
+	a.q.charge(size)
+	s.moved(a)
+	return c
 }
 
 // reserve reserves n for a request.

@@ -76,7 +76,7 @@ func TestBooks(t *testing.T) {
 					over[q] = over[q] || !w.s.calc.Fits(q.used, q.EffMax)
 				}
 			default:
-				w.beat(rapid.IntRange(0, 5).Draw(t, "node"))
+				w.explained(rapid.IntRange(0, 5).Draw(t, "node"))
 			}
 			w.check()
 			for _, q := range w.s.leaves {
@@ -85,6 +85,16 @@ func TestBooks(t *testing.T) {
 				} else if !over[q] {
 					t.Fatalf("queue %s uses %v, its maximum is %v", q.path, q.used, q.EffMax)
 				}
+			}
+		}
+		for w.round() != "" {
+		}
+		for range 10 { // opportunities to skip
+			w.round()
+		}
+		for _, id := range ids {
+			if a := w.s.apps[w.apps[id].Index]; a.table.Len() > 0 && len(w.why(id)) == 0 {
+				t.Fatalf("%s waits for %d containers, and nothing says why", id, a.table.Len())
 			}
 		}
 		for _, id := range ids {

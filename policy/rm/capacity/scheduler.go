@@ -43,7 +43,10 @@ type Scheduler struct {
 	entering []int32
 }
 
-var _ rm.Scheduler = (*Scheduler)(nil)
+var (
+	_ rm.Scheduler = (*Scheduler)(nil)
+	_ rm.Recoverer = (*Scheduler)(nil)
+)
 
 // node is what the scheduler keeps of a node besides its room.
 type node struct {
@@ -128,7 +131,9 @@ func (s *Scheduler) resize() {
 			largest = largest.Max(n.Total)
 		}
 	}
-	s.maxA = s.maxAlloc.Min(largest)
+	if s.maxA = s.maxAlloc; s.alive > 0 {
+		s.maxA = s.maxA.Min(largest)
+	}
 	s.recompute()
 }
 
@@ -152,7 +157,7 @@ func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
 	a.u.count(0, 1)
 	q.Apps++
 	s.total++
-	q.waiting.Set(a.Index, -float64(a.priority), a.Seq)
+	q.wait(a)
 	s.activate(q)
 	return nil
 }

@@ -170,7 +170,7 @@ func TestLocalityDelay(t *testing.T) {
 		for turn < 100 {
 			turn++
 			row.Missed = turn
-			if w.s.mayBeAnywhere(row) {
+			if float32(row.Missed) > w.s.anywhereAfter(row) {
 				break
 			}
 		}

@@ -82,9 +82,8 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 	}
 	var last grant
 	for _, k := range s.sort(q) {
-		l.max = s.calc.Min(s.cluster, l.max, q.EffMax)
 		own := &k.limits
-		*own = limits{max: s.calc.Down(l.max.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+		*own = s.limitsOf(k, l)
 		g := s.ask(k, n, own, now)
 		if g.got() {
 			return g
@@ -99,6 +98,13 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 		}
 	}
 	return last
+}
+
+// limitsOf are the limits of a child of the queue with limits l.
+func (s *Scheduler) limitsOf(k *queue, l *limits) limits {
+	q := k.parent
+	l.max = s.calc.Min(s.cluster, l.max, q.EffMax)
+	return limits{max: s.calc.Down(l.max.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
 }
 
 // roomIn says whether q may get anything: it is below its limit, or would be if reservations were cancelled.

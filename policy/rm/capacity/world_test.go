@@ -25,6 +25,7 @@ type world struct {
 	apps  map[string]*rm.App
 	live  map[string][]*rm.Container
 	now   unit.Time
+	still bool // no node reports any more
 
 	short map[*rm.Node]bool // nodes with less than nothing free, for the one reason that there is (see served)
 }

@@ -33,15 +33,21 @@ func (s *scheduler) enter(a *app) {
 }
 
 func (a *app) mayRun() bool {
+	full, user := a.fullOf()
+	return full == nil && !user
+}
+
+// fullOf is the first queue, from its leaf up, that has as many running applications as it may, unless its user has.
+func (a *app) fullOf() (full *queue, user bool) {
 	if a.user.running >= a.user.most {
-		return false
+		return nil, true
 	}
 	for q := a.queue; q != nil; q = q.parent {
 		if q.runnable >= q.maxApps {
-			return false
+			return q, false
 		}
 	}
-	return true
+	return nil, false
 }
 
 func (s *scheduler) run(a *app) {

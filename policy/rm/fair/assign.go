@@ -26,13 +26,17 @@ func (s *scheduler) serve(a *app, n *node) (unit.Resources, outcome) {
 
 // suits says whether a request could be served on n at all: it fits the empty node and the maxima of the queues.
 func (s *scheduler) suits(a *app, r *request.Row, n *node) bool {
-	return r.Any() > 0 && r.Size().Fits(n.Total) && a.queue.fits(r.Size())
+	return r.Any() > 0 && r.Size().Fits(n.Total) && a.queue.overMax(r.Size()) == nil
 }
 
 // near counts a scheduling opportunity and returns the locality of a container on n, and whether that is allowed by now.
 func (s *scheduler) near(r *request.Row, n *node) (policy.Near, bool) {
 	r.Missed++
-	level := s.level(r)
+	return nearAt(r, n, s.level(r))
+}
+
+// nearAt is the locality of a container on n, and whether that is allowed at a level.
+func nearAt(r *request.Row, n *node, level policy.Near) (policy.Near, bool) {
 	switch {
 	case r.Wants(policy.NodeLocal, n.Node):
 		return policy.NodeLocal, true
@@ -47,26 +51,30 @@ func (s *scheduler) near(r *request.Row, n *node) (policy.Near, bool) {
 // level is the locality level at which a request may be served. It starts at the node, and is relaxed by one step after more
 // opportunities than the threshold's share of the nodes. Without thresholds it does not matter.
 func (s *scheduler) level(r *request.Row) policy.Near {
-	node, rack := min(s.site.Fair.NodeThreshold, 1), min(s.site.Fair.RackThreshold, 1)
-	if node < 0 || rack < 0 {
+	if min(s.site.Fair.NodeThreshold, s.site.Fair.RackThreshold) < 0 {
 		return policy.OffRack
 	}
-	threshold := node
 	switch r.Level {
 	case policy.NoPreference: // never tried before
 		r.Level = policy.NodeLocal
 		return r.Level
 	case policy.OffRack:
 		return r.Level
-	case policy.RackLocal:
-		threshold = rack
-	case policy.NodeLocal:
 	}
-	if float64(r.Missed) > float64(s.present)*threshold {
+	if float64(r.Missed) > s.relaxAfter(r.Level) {
 		r.Level--
 		r.Missed = 0
 	}
 	return r.Level
+}
+
+// relaxAfter is the number of opportunities that a request skips at a level before the next one is allowed.
+func (s *scheduler) relaxAfter(level policy.Near) float64 {
+	threshold := s.site.Fair.NodeThreshold
+	if level == policy.RackLocal {
+		threshold = s.site.Fair.RackThreshold
+	}
+	return float64(s.present) * min(threshold, 1)
 }
 
 // place allocates a container on n, or reserves n for it. again: n is already reserved for it.
@@ -96,22 +104,37 @@ func (s *scheduler) give(a *app, r *request.Row, n *node, near policy.Near, agai
 		size = n.kept.size
 		s.unreserve(n)
 	}
+	s.granted = append(s.granted, s.allocate(a, n, rm.Container{Priority: r.Priority, Size: size, Near: told, At: s.now}, ask))
+}
+
+// allocate gives an application a container on n. ask is what it requested: a container given out of a reservation may differ.
+func (s *scheduler) allocate(a *app, n *node, as rm.Container, ask unit.Resources) *rm.Container {
 	s.nextID++
 	c := s.containers.New()
-	*c = rm.Container{
-		App: a.app, Node: n.Node, ID: s.nextID, Priority: r.Priority, Size: size, Near: told, At: s.now,
-		Slot: int32(len(a.live)),
-	}
+	*c = as
+	c.App, c.Node, c.ID, c.Slot = a.app, n.Node, s.nextID, int32(len(a.live))
 	a.live = append(a.live, c)
 	n.held = append(n.held, c)
-	n.Free = n.Free.Sub(size)
-	n.fulfil(a, size)
+	n.Free = n.Free.Sub(c.Size)
+	n.fulfil(a, c.Size)
 	if a.managed && !a.started {
 		a.started, a.am, c.AM = true, ask, true
 		a.queue.ams = a.queue.ams.Add(ask)
 	}
-	s.hold(a, size)
-	s.granted = append(s.granted, c)
+	s.hold(a, c.Size)
+	return c
+}
+
+// Recover implements rm.Recoverer.
+func (s *scheduler) Recover(ref *rm.App, n *rm.Node, ask rm.Ask, at unit.Time) *rm.Container {
+	a := s.apps[ref.Index]
+	if !a.runnable {
+		a.queue.parked, a.user.parked = without(a.queue.parked, a), without(a.user.parked, a)
+		s.run(a)
+	}
+	s.recovered = true
+	size := s.normal(ask.Size, s.maximum())
+	return s.allocate(a, s.nodes[n.Index], rm.Container{Priority: ask.Priority, Size: size, At: at}, size)
 }
 
 // amsFull says whether a waits for its AM and its leaf is at its AM limit.

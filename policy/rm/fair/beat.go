@@ -18,6 +18,11 @@ const (
 func (s *scheduler) Beat(ref *rm.Node, now unit.Time) []*rm.Container {
 	s.now = now
 	s.granted = s.granted[:0]
+	if s.recovered {
+		s.recovered = false
+		s.update(now)
+		s.refresh()
+	}
 	n := s.nodes[ref.Index]
 	if n == nil {
 		return nil

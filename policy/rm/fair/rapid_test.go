@@ -45,6 +45,14 @@ func TestBooksBalance(t *testing.T) {
 			w.step(t, step)
 			w.check(t)
 		}
+		for range 10 { // opportunities to skip
+			w.settle()
+		}
+		for id, ref := range w.apps {
+			if a := w.s.apps[ref.Index]; a.table.Len() > 0 && len(w.why(id)) == 0 {
+				t.Fatalf("%s waits for %d containers, and nothing says why", id, a.table.Len())
+			}
+		}
 		for id := range w.apps {
 			w.remove(id)
 		}
@@ -117,7 +125,7 @@ func (w *world) step(t *rapid.T, step int) {
 		}
 	case what < 17:
 		w.now += 10 * ms
-		w.beat(rapid.IntRange(0, 3).Draw(t, "node"))
+		w.explained(t, rapid.IntRange(0, 3).Draw(t, "node"))
 	case what < 19:
 		if list := (&scenario{w}).containers(); len(list) > 0 {
 			c := w.all[rapid.SampledFrom(list).Draw(t, "container")]

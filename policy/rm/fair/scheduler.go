@@ -34,6 +34,7 @@ type scheduler struct {
 	dirty      []*app   // demand may have changed since the last update
 	leavers    []*queue // leaves that applications left since then
 	stale      bool     // fair shares may have changed
+	recovered  bool     // containers, since the last update
 	classes    []fair.Class
 	granted    []*rm.Container // by the present beat
 	containers slab.Slab[rm.Container]
@@ -48,6 +49,7 @@ type scheduler struct {
 var (
 	_ rm.Scheduler = (*scheduler)(nil)
 	_ rm.Knobs     = (*scheduler)(nil)
+	_ rm.Recoverer = (*scheduler)(nil)
 )
 
 // app is one application.

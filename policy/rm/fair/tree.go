@@ -105,14 +105,14 @@ func (s *scheduler) find(name string, create bool) (*queue, error) {
 	})
 }
 
-// fits says whether more fits the maximum of q and of every queue above it.
-func (q *queue) fits(more unit.Resources) bool {
+// overMax is the first queue, from q up, whose maximum more would exceed; nil: none.
+func (q *queue) overMax(more unit.Resources) *queue {
 	for ; q != nil; q = q.parent {
 		if !q.used.Add(more).Fits(q.max) {
-			return false
+			return q
 		}
 	}
-	return true
+	return nil
 }
 
 // lift removes an application from its leaf's line, before its sort key changes.

@@ -1,0 +1,323 @@
+package nas
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/shuffle"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Order is the policy. It serves one run.
+type Order struct {
+	shuffle.Users
+	set     settings
+	links   *shuffle.Links // nil: congestion is ignored
+	delayed []bool         // by Index: cr held back its reduces
+}
+
+var _ policy.Order = (*Order)(nil)
+
+// Arrived admits a job.
+func (o *Order) Arrived(now unit.Time, v *policy.Job) error {
+	*dense.At(&o.delayed, v.Index) = false
+	return o.Users.Arrived(now, v)
+}
+
+// Started notes a start: reduces of the job are no longer delayed.
+func (o *Order) Started(e *policy.Event) {
+	if e.Stage >= 0 && !o.Of(e.Job.Index).IsMap(e.Stage) {
+		o.delayed[e.Job.Index] = false
+	}
+	o.Users.Started(e)
+}
+
+// Ranked proposes at most a few jobs, each for one stage.
+func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
+	d := decision{Decision: o.Decision(of, try), o: o, rack: -1}
+	if of.Node != nil {
+		d.rack = of.Node.Rack
+		d.congested = o.links.Congested(d.rack)
+	}
+	if o.Others(&d.Decision) {
+		return d.Took
+	}
+	kind, capped := shuffle.Reduces, o.Capped(o.set.cap, of.Slot)
+	if capped {
+		kind = shuffle.LateReduces
+	}
+	if (!capped || o.LateFree) && o.Waits(kind) && d.reduce(kind) {
+		return d.Took
+	}
+	d.maps()
+	return d.Took
+}
+
+// decision is the choice for one free container.
+type decision struct {
+	shuffle.Decision
+	o         *Order
+	rack      int32 // -1: the engine picks the node later
+	congested bool
+}
+
+// mapFits reports whether a map of a job fits.
+func (d *decision) mapFits(j *shuffle.Job) bool { return d.Fits(j, d.mapOf(j)) }
+
+// mapOf is the stage whose map would start.
+func (d *decision) mapOf(j *shuffle.Job) int { return j.Open(false, d.Slot) }
+
+// reduce starts a reduce: ca or cr, or in fair order.
+func (d *decision) reduce(kind int) (over bool) {
+	o, now := d.o, d.Now
+	smallest, largest := o.Range()
+	o.Each(kind, func(u *shuffle.User, jobs []int32) bool {
+		var best, light candidate
+		for _, i := range jobs {
+			j := o.Of(i)
+			stage := j.Open(true, d.Slot)
+			start := o.set.tmin
+			if o.set.adaptive {
+				start = shuffle.SlowStart(o.set.tmin, o.set.tmax, smallest, largest, j.Size)
+			}
+			if j.Progress() < start-rounding || !d.Fits(j, stage) || !o.Spare(o.set.cap, j, j.Stages[stage].Ask, d.Node) {
+				continue
+			}
+			c := candidate{job: j, stage: stage}
+			if o.set.ca {
+				c.category, c.delayed, c.done = category(j.Class, j.UnderQuota(d.rack)), o.delayed[i], j.Progress() >= 1
+			}
+			best.keep(&c, o.set.ca)
+			if j.Class == shuffle.Light {
+				light.keep(&c, o.set.ca)
+			}
+		}
+		if best.job == nil {
+			return true
+		}
+		if d.congested && !o.set.forReduce.Over(&u.Wait[shuffle.ForReduce], now) {
+			if light.job == nil {
+				for _, i := range jobs {
+					if o.Of(i).Class != shuffle.Light {
+						o.delayed[i] = true
+					}
+				}
+				u.Wait[shuffle.ForReduce].Skip(now)
+				return true
+			}
+			best = light
+		}
+		over = d.Propose(best.job, best.stage)
+		return !over
+	})
+	return over
+}
+
+// rounding forgives rounding errors of shares.
+const rounding = 1e-9
+
+// candidate is a job whose reduce may start.
+type candidate struct {
+	job           *shuffle.Job
+	stage         int
+	category      uint8
+	delayed, done bool
+}
+
+// category is the rank of a job's reduces in a rack.
+func category(c shuffle.Class, below bool) uint8 {
+	if below {
+		return 3 - uint8(c)
+	}
+	return 4 + uint8(c)
+}
+
+// keep replaces a candidate by one that comes first.
+func (c *candidate) keep(x *candidate, ca bool) {
+	if c.job == nil || x.before(c, ca) {
+		*c = *x
+	}
+}
+
+func (c *candidate) before(b *candidate, ca bool) bool {
+	switch {
+	case !ca:
+		return shuffle.Fairer(c.job, b.job)
+	case c.category != b.category:
+		return c.category < b.category
+	case c.delayed != b.delayed:
+		return c.delayed
+	case c.done != b.done:
+		return c.done
+	case c.job.Size != b.job.Size:
+		return (c.job.Size > b.job.Size) == (c.category <= 3)
+	}
+	return c.job.Seq < b.job.Seq
+}
+
+// maps starts a map: mts.
+func (d *decision) maps() {
+	o, now, kind := d.o, d.Now, shuffle.Maps
+	if d.congested && o.set.gate {
+		kind = shuffle.LightMaps
+	}
+	if !o.Waits(kind) {
+		return
+	}
+	avail := math.Inf(1)
+	if o.set.mts && d.Node != nil {
+		limit := o.Threshold()
+		avail = limit - o.Load(d.Node.Index) + limit*rounding
+	}
+	o.Each(kind, func(u *shuffle.User, jobs []int32) bool {
+		var best, fairest *shuffle.Job // fairest: of all that fit
+		for _, i := range jobs {
+			j := o.Of(i)
+			stage := d.mapOf(j)
+			if !d.Fits(j, stage) {
+				continue
+			}
+			if fairest == nil || shuffle.Fairer(j, fairest) {
+				fairest = j
+			}
+			if j.MapOutput() <= avail && (best == nil || d.closer(j, best)) && (!o.set.delays || d.local(j, stage)) {
+				best = j
+			}
+		}
+		if fairest == nil {
+			return true
+		}
+		w := &u.Wait[shuffle.ForMap]
+		if best == nil {
+			if !o.set.skip.Over(w, now) {
+				w.Skip(now)
+				return true
+			}
+			if !o.set.mts {
+				best = fairest
+			} else if best = d.cheapest(jobs, avail); best == nil {
+				best = d.lightest(jobs)
+			}
+		}
+		return !d.Propose(best, d.mapOf(best))
+	})
+}
+
+// closer is the order of qualified local maps: unpredicted first, then the closest fit. Without mts it is fair order.
+func (d *decision) closer(a, b *shuffle.Job) bool {
+	switch x, y := a.Predictor.Known(), b.Predictor.Known(); {
+	case !d.o.set.mts:
+		return shuffle.Fairer(a, b)
+	case x != y:
+		return !x
+	case a.MapOutput() != b.MapOutput():
+		return a.MapOutput() > b.MapOutput()
+	}
+	return a.Seq < b.Seq
+}
+
+func (d *decision) local(j *shuffle.Job, stage int) bool {
+	return d.Store == nil || d.Node == nil || d.Store.Local(j.Job, stage, d.Node)
+}
+
+func (d *decision) near(j *shuffle.Job) policy.Near {
+	if d.Store == nil || d.Node == nil {
+		return policy.NoPreference
+	}
+	return d.Store.Near(j.Job, d.mapOf(j), d.Node)
+}
+
+// cheapest is the job of the best qualified map, wherever its input lies; nil: none qualifies.
+func (d *decision) cheapest(jobs []int32, avail float64) (best *shuffle.Job) {
+	var group int
+	var cost float64
+	for _, i := range jobs {
+		j := d.o.Of(i)
+		if j.MapOutput() > avail || !d.mapFits(j) {
+			continue
+		}
+		g := 0
+		if float64(j.Input) >= d.o.Bounds.Small {
+			g += 2
+		}
+		if j.Predictor.Known() {
+			g++
+		}
+		if best != nil && g > group {
+			continue
+		}
+		c := shuffle.MapCost(j.MapInput(), d.near(j))
+		if best == nil || g < group || c < cost || c == cost && (j.MapOutput() > best.MapOutput() || j.MapOutput() == best.MapOutput() && j.Seq < best.Seq) {
+			best, group, cost = j, g, c
+		}
+	}
+	return best
+}
+
+// lightest is the job of the map with the least predicted output, with input on the node if possible.
+func (d *decision) lightest(jobs []int32) (best *shuffle.Job) {
+	local := false
+	for _, i := range jobs {
+		j := d.o.Of(i)
+		if !d.mapFits(j) {
+			continue
+		}
+		here := d.local(j, d.mapOf(j))
+		less := best == nil || j.MapOutput() < best.MapOutput() || j.MapOutput() == best.MapOutput() && j.Seq < best.Seq
+		if best == nil || here && !local || here == local && less {
+			best, local = j, here
+		}
+	}
+	return best
+}
+
+// place is the policy as a placement. Its order has chosen the task with the node in mind; an engine that asks about other nodes gets the same
+// rule for locality.
+type place struct{ o *Order }
+
+// networked is a placement that uses the load of the network.
+type networked struct{ place }
+
+var (
+	_ policy.Place     = place{}
+	_ policy.Counter   = place{}
+	_ policy.Networked = networked{}
+)
+
+func (n networked) Watch(net policy.Network) { n.o.links.Watch(net) }
+
+// Counts says that nodes have to be offered repeatedly.
+func (p place) Counts(uint8) bool { return true }
+
+// Score accepts a node without the map's input once the user has waited.
+func (p place) Score(now unit.Time, v *policy.Job, s int, _ *policy.Node, near policy.Near) policy.Score {
+	j := p.o.Of(v.Index)
+	switch {
+	case !j.IsMap(s) || near == policy.NoPreference:
+		return policy.Any
+	case near == policy.NodeLocal || !p.o.set.delays:
+		return policy.Best
+	case p.o.set.skip.Over(&p.o.UserOf(j).Wait[shuffle.ForMap], now):
+		return policy.Score(near)
+	}
+	return policy.Wait
+}
+
+// Skipped counts an offer that the engine let pass.
+func (p place) Skipped(now unit.Time, v *policy.Job, s int) unit.Time {
+	if j := p.o.Of(v.Index); j.IsMap(s) {
+		p.o.UserOf(j).Wait[shuffle.ForMap].Skip(now)
+	}
+	return unit.Never
+}
+
+// Placed goes on with a user's wait after the start of a map without input on its node: as in delay scheduling, the next one need not wait.
+func (p place) Placed(v *policy.Job, s int, _ *policy.Node, near policy.Near) {
+	if j := p.o.Of(v.Index); !p.o.set.resets && j.IsMap(s) && (near == policy.RackLocal || near == policy.OffRack) {
+		p.o.UserOf(j).Wait[shuffle.ForMap].Undo()
+	}
+}
+
+// Left is a no-op: the order is notified too.
+func (p place) Left(unit.Time, *policy.Job) {}

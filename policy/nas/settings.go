@@ -1,0 +1,128 @@
+package nas
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/shuffle"
+	"github.com/yardmaster/yardmaster/unit"
+)
+
+// Entry registers the policy.
+var Entry = policy.Entry{
+	Name:  "nas",
+	Title: "network-aware: bounded map output per node, reduces near their data, heavy shuffles held back where uplinks are congested",
+	Params: map[string]string{
+		"parts":       "all (default), mts+ca (ignore congestion; needs no network), mts (reduces in fair order), or for comparison delay (maps wait for locality only) or fair",
+		"threshold":   "traffic threshold of a node: auto (default), none or a size",
+		"slowstart":   "adaptive (default) or fixed (tmin for all jobs)",
+		"tmin":        "share of its maps that the largest job needs done before its reduces start (default 0.2)",
+		"tmax":        "the same for the smallest job (default 0.5)",
+		"congested":   "load of a rack's uplink from which it is congested (default 0.8)",
+		"skip":        "offers that a user may skip for a local, qualified map (default 135), or how long it waits for one (5s)",
+		"reduce-skip": "the same for reduces in a congested rack (default: as skip)",
+		"reset":       "any: after the start of any map its user may have to wait again (default local: only after one with input on its node)",
+		"gate":        "maps that do not start in congested racks: known (default: of jobs predicted to be medium or heavy), all (also of unpredicted ones) or no",
+		"cap":         "share of the cluster that reduces may hold while maps wait (default 0.5)",
+		"capped":      "waiting: the cap does not hold for reduces of jobs whose maps are all done (default all)",
+		"heartbeat":   "interval over which the load of uplinks is averaged (default 1s)",
+		"unfetched":   "yes: output of finished maps counts against the threshold until reduces fetch it (default no)",
+		"light":       "jobs that shuffle less are light (default 1MB)",
+		"heavy":       "jobs that shuffle more are heavy (default 100MB)",
+		"small":       "jobs that read less have a small input (default 10MB)",
+		"ratios":      "class:ratio;class:ratio known ratios of map output to input, by class of application",
+		"learn":       "yes: the ratio of a finished job is assumed for later ones of its class (default no)",
+	},
+	New: New,
+}
+
+type settings struct {
+	mts, ca, cr     bool
+	delays          bool // maps wait for locality
+	gate            bool // in a congested rack only light jobs start maps
+	resets          bool // any start of a map resets its user's wait
+	adaptive        bool
+	tmin, tmax      float64
+	cap             float64
+	skip, forReduce shuffle.Bound
+}
+
+// New builds the policy.
+func New(p policy.Params) (policy.Policy, error) {
+	o := &Order{}
+	links, err := o.read(p)
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	made := policy.Policy{Order: o, Place: place{o}, ByNode: true, Choose: o.Choose}
+	if o.set.cr {
+		o.links = links
+		made.Place, made.Timer = networked{place{o}}, links
+	}
+	return made, nil
+}
+
+// read reads the parameters.
+func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
+	r := policy.Reader{Of: p}
+	parts := r.Choice("parts", "all", "mts+ca", "mts", "delay", "fair")
+	s := &o.set
+	s.cr, s.ca = parts == "all", parts == "all" || parts == "mts+ca"
+	s.mts, s.delays = s.ca || parts == "mts", parts != "fair"
+	s.adaptive = s.ca && r.Choice("slowstart", "adaptive", "fixed") == "adaptive"
+	gate := r.Choice("gate", "known", "all", "no")
+	s.gate, o.Unpredicted = gate != "no", gate == "known"
+	s.resets, o.LateFree = r.Choice("reset", "local", "any") == "any", r.Choice("capped", "all", "waiting") == "waiting"
+	s.tmin, s.tmax, s.cap = r.Share("tmin", 0.2), r.Share("tmax", 0.5), r.Share("cap", 0.5)
+	s.skip = shuffle.ReadBound(&r, "skip", shuffle.Bound{Skips: 135})
+	s.forReduce = shuffle.ReadBound(&r, "reduce-skip", s.skip)
+	o.Unfetched, o.Learn = r.Choice("unfetched", "no", "yes") == "yes", r.Choice("learn", "no", "yes") == "yes"
+	b := shuffle.DefaultBounds()
+	o.Bounds = shuffle.Bounds{Light: r.Bytes("light", b.Light), Heavy: r.Bytes("heavy", b.Heavy), Small: r.Bytes("small", b.Small)}
+	switch p["threshold"] {
+	case "", "auto":
+	case "none":
+		o.Fix(math.Inf(1))
+	default:
+		o.Fix(r.Bytes("threshold", 0))
+	}
+	o.Ratios = ratios(&r)
+	links = &shuffle.Links{Period: r.Time("heartbeat", unit.Second), Threshold: r.Share("congested", 0.8)}
+	switch {
+	case r.Err != nil:
+		return nil, r.Err
+	case links.Threshold == 0:
+		return nil, errors.New("congested=0: no map of a job that shuffles would ever start")
+	case s.tmin > s.tmax:
+		return nil, fmt.Errorf("tmin=%v is above tmax=%v", s.tmin, s.tmax)
+	case o.Bounds.Light > o.Bounds.Heavy:
+		return nil, fmt.Errorf("light=%v is above heavy=%v", unit.Bytes(o.Bounds.Light), unit.Bytes(o.Bounds.Heavy))
+	}
+	return links, nil
+}
+
+// ratios reads class:ratio;class:ratio.
+func ratios(r *policy.Reader) map[string]float64 {
+	text := r.Of["ratios"]
+	if text == "" {
+		return nil
+	}
+	m := map[string]float64{}
+	for _, one := range strings.Split(text, ";") {
+		i := strings.LastIndexByte(one, ':')
+		if i <= 0 {
+			r.Keep(fmt.Errorf("ratios: %q is not class:ratio", one))
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(one[i+1:]), 64)
+		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
+			r.Keep(fmt.Errorf("ratios: %q is not a ratio", one[i+1:]))
+		}
+		m[strings.TrimSpace(one[:i])] = v
+	}
+	return m
+}
