@@ -22,6 +22,7 @@ type Alone struct {
 
 	mu    sync.Mutex
 	slots map[unit.Resources]int64 // containers of a size on the empty cluster
+	fast  *speeds                  // nil: all machines have speed 1
 	known []unit.Time              // by arrival number, plus one; 0: not yet computed
 	play  *engine
 }
@@ -31,7 +32,7 @@ const aloneKept = 4 << 20
 
 // NewAlone makes an empty cache for one cluster, model and seed.
 func NewAlone(c *cluster.Cluster, m Model, seed uint64) *Alone {
-	return &Alone{cluster: c, model: Model{StartUp: m.StartUp, Application: m.Application}, seed: seed, slots: map[unit.Resources]int64{}}
+	return &Alone{cluster: c, model: Model{StartUp: m.StartUp, Application: m.Application}, seed: seed, slots: map[unit.Resources]int64{}, fast: newSpeeds(c)}
 }
 
 // Of returns the time for the job that arrived as number seq.
@@ -54,10 +55,20 @@ func (a *Alone) Of(src *workload.Job, seq int64) unit.Time {
 	return t
 }
 
+// Once is Of without the cache, for jobs that are not all of one workload.
+func (a *Alone) Once(src *workload.Job, seq int64) unit.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t, ok := a.byWaves(src); ok {
+		return t
+	}
+	return a.playAlone(src, seq)
+}
+
 // byWaves computes the common simple case in closed form: at most one stage after the first, constant task lengths, one
 // container size. ok is false if the job has to be played.
 func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
-	if src.Keep != nil || len(src.Stages) > 2 || a.cluster.Slots {
+	if src.Keep != nil || len(src.Stages) > 2 || a.cluster.Slots || a.fast != nil {
 		return 0, false
 	}
 	first := &src.Stages[0]

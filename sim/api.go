@@ -25,7 +25,7 @@ type Model struct {
 	Stragglers Stragglers // task attempts that are slower than normal
 	Speculate  string     // rule for speculative copies of slow tasks; the first attempt to finish counts: "" (none), SpeculateHadoop, SpeculateLATE
 	Losses     []Loss     // node losses; running containers are lost, the output of finished tasks is not
-	// Application is how jobs request containers: am.Hadoop, am.MapsFirst; "": am.Hadoop. It affects MapReduce jobs without fixed slots.
+	// Application is how jobs request containers: am.Hadoop, am.MapsFirst, am.Overlap; "": am.Hadoop. It affects MapReduce jobs without fixed slots.
 	Application string
 	Lookahead   int       // max jobs tried for one free container before it stays free; 0: 200
 	Sample      unit.Time // period of the timeline; 0: 10 s

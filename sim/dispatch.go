@@ -73,7 +73,11 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 		return p.tryGang(v)
 	}
 	j, s := e.jobs[v.Index], v.Front
-	if !v.Ask.Fits(n.Free) {
+	if e.chooses {
+		if s = p.offer.Stage; !j.asks(s).Fits(n.Free) || s >= 0 && j.stages[s].Slot != p.id {
+			return p.pass()
+		}
+	} else if !v.Ask.Fits(n.Free) {
 		if !j.mixed || !j.minAsk.Fits(n.Free) {
 			return p.pass()
 		}
@@ -81,13 +85,16 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 			return p.pass()
 		}
 	}
-	if e.cfg.Cluster.Slots {
+	if e.cfg.Cluster.Slots && !e.chooses {
 		s = int(j.front[p.id])
 	}
 	near, number := policy.NoPreference, int64(-1)
 	if s >= 0 {
 		if j.stages[s].Open() == 0 {
 			if near, number = e.spec.copyFor(j, s, n.Index); number < 0 {
+				if e.chooses {
+					return p.pass()
+				}
 				if s = j.beside(s, s+1, n.Free); s < 0 {
 					return p.pass()
 				}

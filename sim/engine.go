@@ -87,7 +87,8 @@ type engine struct {
 
 	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
 	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
-	files     hdfs.Placement   // of input that the trace does not locate; nil: it has no location
+	files     *hdfs.Files      // input that the trace does not locate; nil: it has no location
+	speeds    *speeds          // nil: all machines are equally fast
 	nodeRack  []int32
 	rackNodes [][]int32
 	lossOf    []int32 // by node: losses in effect
@@ -101,6 +102,9 @@ type engine struct {
 	preemptor policy.Preemptor // nil: no preemption
 	shifted   func() bool      // nil: only events change the order
 	byNode    bool             // offers name a node
+	chooses   bool             // the order chooses among a job's open stages
+	input     func(*policy.Job) (first, others []int32)
+	gathers   func(*policy.Job) bool // nil: no job's output does
 	claims    []policy.Claim
 	idle      int             // consecutive ticks without a change or any other pending event
 	polls     int             // queued events that only poll: of the timer, the steerer or speculation
@@ -148,7 +152,8 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
 		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
 	}
-	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil
+	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
+	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap
 	e.jobSampler, _ = c.Sink.(JobSampler)
 	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
 		e.careful = true
@@ -164,6 +169,11 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
+	if e.input = p.Input; p.Gathers != nil {
+		if _, can := c.Worker.(Gatherer); can {
+			e.gathers = p.Gathers
+		}
+	}
 	if p.Foresee != nil {
 		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
 	}
@@ -173,14 +183,18 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}
+	e.speeds = newSpeeds(e.cfg.Cluster)
 	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
 	}
-	e.resized()
 	e.layOut(e.cfg.Cluster)
+	e.resized()
 	if err := e.layFiles(c.Cluster); err != nil {
 		return nil, err
+	}
+	if e.chooses = p.Choose != nil; e.chooses {
+		p.Choose(storage{e})
 	}
 	if err := e.planLosses(); err != nil {
 		return nil, err

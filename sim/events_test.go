@@ -202,7 +202,7 @@ func TestWhy(t *testing.T) {
 	a := &asker{Order: fifo.New()}
 	runWith(t, mustParse(t, "1x1/1"), sim.Model{}, policy.Policy{Order: a},
 		mapReduce("a", 0, 1, 0, 1), mapReduce("b", unit.Second, 1, 0, 1), mapReduce("c", 2*unit.Second, 1, 0, 1))
-	if len(a.why) != 1 || a.why[0].Ahead != 1 || a.why[0].Next != "b" {
+	if len(a.why) != 1 || a.why[0].Ahead != 1 || a.why[0].Next[0] != "b" {
 		t.Errorf("c waits because of %+v", a.why)
 	}
 }

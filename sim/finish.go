@@ -24,9 +24,7 @@ func (e *engine) finish() {
 	if e.steering != nil {
 		e.sum.Receipts = e.steering.driver.Finish()
 	}
-	if t, ok := e.cfg.Worker.(interface{ Traffic() *Traffic }); ok {
-		e.sum.Traffic = t.Traffic()
-	}
+	e.sum.Traffic = TrafficOf(e.cfg.Worker)
 	e.report()
 }
 

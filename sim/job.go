@@ -24,6 +24,7 @@ type job struct {
 	front  [policy.Slots]int16 // by pool: what it wants next
 	booked [policy.Slots]bool  // whether it wants anything
 	left   int64               // tasks not done
+	rates  []float64           // speeds of the kinds of machines for its tasks; see speeds
 
 	attained unit.Resources // see steering.book
 	tags     string         // see steering.tags
@@ -32,6 +33,7 @@ type job struct {
 	gone     bool
 	plain    bool // its running tasks need no records
 	ramps    bool // it is MapReduce with Hadoop's AM, which holds reduces back while maps wait
+	overlaps bool // it is MapReduce and requests reduces while maps wait, from slow-start on
 	calls    bool // a call of its AM is queued: see call
 	mixed    bool // its stages ask for containers of several sizes
 	parked   bool // it waits for a node nearer than floor: see parking
@@ -41,6 +43,7 @@ type job struct {
 	// Its AM is updated when a map ends: maps wait, and reduces may be requested, withdrawn or killed.
 	watches bool
 	kept    *kept
+	racks   [2][]int32 // of the first replica of its input, and of the others; none: any
 	rec     JobRecord
 }
 
@@ -96,6 +99,12 @@ func (e *engine) admit(src *workload.Job) *job {
 	}
 	if e.cfg.Worker != nil {
 		e.cfg.Worker.Arrived(src, j.rec.Seq)
+		if e.gathers != nil && e.gathers(&j.view) {
+			e.cfg.Worker.(Gatherer).Gather(j.rec.Seq)
+		}
+	}
+	if e.input != nil {
+		j.racks[0], j.racks[1] = e.input(&j.view)
 	}
 	e.line.Queues[j.queue].Waiting++
 	if e.steering != nil {
@@ -145,8 +154,14 @@ func (e *engine) newJob(src *workload.Job) *job {
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
+	if e.speeds != nil {
+		j.rates = e.speeds.rates(src, j.rates)
+	}
 	j.mixed = j.mixed && j.kept == nil
-	j.ramps = e.model.Application != am.MapsFirst && !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src)
+	if !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src) {
+		j.overlaps = e.model.Application == am.Overlap
+		j.ramps = e.model.Application != am.MapsFirst && !j.overlaps
+	}
 	j.ready = src.AM.IsZero() || slots // Hadoop 1 has no AMs
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
 	j.view = policy.Job{
@@ -279,7 +294,7 @@ func (e *engine) drop(j *job) {
 		}
 	}
 	clear(j.stages) // with what they point to
-	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0]}
+	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0], rates: j.rates[:0]}
 	e.jobs[j.index] = nil
 	e.indices.Give(j.index)
 	e.old = append(e.old, j)

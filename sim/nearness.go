@@ -23,13 +23,16 @@ func (e *engine) newNearness(j *job, i int) *nearness {
 		return nil
 	case src.Hosts != nil:
 		tasks, copies = int64(len(src.Hosts.Of)), 3
-	case !e.placed(src):
+	case !e.files.Places(src):
 		return nil
 	}
 	where := make([]near.At, 0, int(tasks)*copies)
 	var buf []int32
 	for t := range tasks {
 		buf = e.replicas(j, i, t, buf)
+		if len(j.racks[0]) > 0 && len(buf) > 1 {
+			buf = buf[:1] // where the policy means it to be read: racks must not run each other's tasks
+		}
 		for _, node := range buf {
 			where = append(where, near.At{Place: node, Task: int32(t)})
 		}

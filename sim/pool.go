@@ -89,7 +89,7 @@ func (e *engine) newPool(k uint8) *pool {
 const (
 	seedBeats = iota
 	seedJobs
-	seedBlocks
+	_ // of hdfs.Files
 	seedFailures
 	seedStragglers
 	seedPolls
@@ -135,7 +135,7 @@ func jobSeed(run uint64, seq int64) uint64 {
 
 // resized notifies the policy of the cluster's size.
 func (e *engine) resized() {
-	var c policy.Cluster
+	c := policy.Cluster{Racks: e.nodeRack, Working: make([]int, len(e.rackNodes))}
 	for i := range e.cfg.Cluster.Nodes {
 		var node unit.Resources
 		for k, p := range e.pools {
@@ -148,6 +148,7 @@ func (e *engine) resized() {
 			continue
 		}
 		c.Nodes++
+		c.Working[e.nodeRack[i]]++
 		c.Total = c.Total.Add(node)
 		c.Max = c.Max.Max(node)
 	}
@@ -157,6 +158,7 @@ func (e *engine) resized() {
 		}
 		return none
 	}
+	c.Kind = func(node int32) string { return e.cfg.Cluster.Nodes[node].Kind }
 	e.order.Resized(e.now, c)
 	for _, p := range e.pools {
 		p.changed()

@@ -45,6 +45,7 @@ type watched struct {
 	present map[int32]*policy.Job
 	wants   map[int32]bool // by what it was told
 	log     []call
+	answers answers
 }
 
 type call struct {
@@ -56,6 +57,7 @@ type call struct {
 	offer policy.Offer
 	tries []verdict
 	views []policy.Job // of all jobs present, when Ranked is called
+	near  policy.Near  // of a task that was placed
 }
 
 type verdict struct {
@@ -157,6 +159,10 @@ func (w *watched) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) 
 	at := len(w.log)
 	var c call
 	c.what, c.offer = "ranked", *o
+	if o.Node != nil {
+		n := *o.Node
+		c.offer.Node = &n // as it is now
+	}
 	for _, j := range w.present {
 		if w.wants[j.Index] != (j.Pending > 0) {
 			w.t.Fatalf("job %s has %d pending, and no event said so", j.ID, j.Pending)
@@ -190,9 +196,81 @@ func watch(t *rapid.T, spec policy.Spec, books *[]*watched) func() (policy.Polic
 		}
 		*books = append(*books, w)
 		p.Order = w
+		if choose := p.Choose; choose != nil {
+			p.Choose = func(s policy.Storage) { choose(&asking{s, &w.answers}) }
+			if p.Place != nil {
+				p.Place = &told{p.Place, w}
+			}
+		}
 		return p, err
 	}
 }
+
+// told records what a place shared with an order is told.
+type told struct {
+	policy.Place
+	w *watched
+}
+
+func (r *told) Counts(slot uint8) bool {
+	c, ok := r.Place.(policy.Counter)
+	return ok && c.Counts(slot)
+}
+
+func (r *told) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+	r.w.log = append(r.w.log, call{what: "placed", job: *j, event: policy.Event{Stage: s, Node: n}, near: near})
+	r.Place.Placed(j, s, n, near)
+}
+
+func (r *told) Skipped(now unit.Time, j *policy.Job, s int) unit.Time {
+	r.w.log = append(r.w.log, call{what: "skipped", now: now, job: *j, event: policy.Event{Stage: s}})
+	return r.Place.Skipped(now, j, s)
+}
+
+// answers are what an order was told of the locations of input, in the order of its questions.
+type answers struct {
+	near  []policy.Near
+	local []bool
+	racks [][]int32
+}
+
+type asking struct {
+	policy.Storage
+	to *answers
+}
+
+func (r *asking) Near(j *policy.Job, s int, n *policy.Node) policy.Near {
+	r.to.near = append(r.to.near, r.Storage.Near(j, s, n))
+	return r.to.near[len(r.to.near)-1]
+}
+
+func (r *asking) Local(j *policy.Job, s int, n *policy.Node) bool {
+	local := r.Storage.Local(j, s, n)
+	if near := r.Storage.Near(j, s, n); local != (near == policy.NodeLocal) && near != policy.NoPreference {
+		panic(fmt.Sprintf("local: %v, and it is %v", local, near))
+	}
+	r.to.local = append(r.to.local, local)
+	return local
+}
+
+func (r *asking) Racks(j *policy.Job, s int, task int64, to []int32) []int32 {
+	to = r.Storage.Racks(j, s, task, to)
+	r.to.racks = append(r.to.racks, slices.Clone(to))
+	return to
+}
+
+// player gives the recorded answers again.
+type player struct{ answers }
+
+func pop[T any](list *[]T) T {
+	first := (*list)[0]
+	*list = (*list)[1:]
+	return first
+}
+
+func (p *player) Near(*policy.Job, int, *policy.Node) policy.Near        { return pop(&p.near) }
+func (p *player) Local(*policy.Job, int, *policy.Node) bool              { return pop(&p.local) }
+func (p *player) Racks(_ *policy.Job, _ int, _ int64, _ []int32) []int32 { return pop(&p.racks) }
 
 func genCluster(t *rapid.T) *cluster.Cluster {
 	racks := rapid.IntRange(1, 3).Draw(t, "racks")
@@ -297,8 +375,9 @@ func genModel(t *rapid.T, c *cluster.Cluster) sim.Model {
 	return m
 }
 
-// specs are all policies there are, and some with parameters.
-var specs = append(all.Policies.Names(), "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair", "delay:node=4s",
+// specs are all policies there are, and some with parameters. (Those that need a network have a test of their own in policy/nas.)
+var specs = append(slices.DeleteFunc(all.Policies.Names(), func(name string) bool { return name == "nas" || name == "shufflewatcher" }),
+	"nas:parts=mts", "nas:parts=mts+ca,skip=3", "nas:parts=mts+ca,skip=2s,unfetched=yes", "fair:by=user", "fair:by=pool", "fair:resource=drf", "capacity:ordering=fair", "delay:node=4s",
 	"fbq:limits=5,20,60", "fbq:limits=15,count=completed", "tags:limits=5,20,shares=0.3,0.3", "tags:limits=10,borrow=yes", "sita:limits=10,40,shares=0.3,0.3", "comp:queues=4")
 
 func genSpec(t *rapid.T) policy.Spec {
@@ -475,7 +554,10 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &replay{t: t, order: p.Order, log: w.log, jobs: map[int64]*policy.Job{}}
+			if p.Choose != nil {
+				p.Choose(&player{w.answers})
+			}
+			r := &replay{t: t, order: p.Order, place: p.Place, log: w.log, jobs: map[int64]*policy.Job{}}
 			for r.at < len(r.log) {
 				r.step()
 			}
@@ -487,6 +569,7 @@ func TestPropertyDecisionsCanBeReplayed(t *testing.T) {
 type replay struct {
 	t     *rapid.T
 	order policy.Order
+	place policy.Place
 	log   []call
 	at    int
 	jobs  map[int64]*policy.Job
@@ -511,7 +594,7 @@ func (r *replay) step() {
 			v := c.tries[i].v
 			i++
 			if v == policy.Took { // what the engine told inside the call, up to and with the start
-				for started := false; !started || r.at < len(r.log) && r.log[r.at].what == "changed"; {
+				for started := false; !started || r.at < len(r.log) && (r.log[r.at].what == "changed" || r.log[r.at].what == "placed"); {
 					started = started || r.log[r.at].what == "started"
 					r.step()
 				}
@@ -536,6 +619,10 @@ func (r *replay) step() {
 		}
 	case "changed":
 		r.order.Changed(c.now, j)
+	case "placed":
+		r.place.Placed(j, c.event.Stage, c.event.Node, c.near)
+	case "skipped":
+		r.place.Skipped(c.now, j, c.event.Stage)
 	case "started":
 		c.event.Job = j
 		r.order.Started(&c.event)

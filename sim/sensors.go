@@ -177,7 +177,7 @@ func (e *engine) progressOf(t int32) float64 {
 	if e.now <= began {
 		return 0
 	}
-	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.number, tk.key()))))
+	return min(1, float64(e.now-began)/float64(max(1, e.lengthOf(j, int(tk.stage), tk.node, tk.number, tk.key()))))
 }
 
 // progress returns a job's progress in percent and the share of its maps' work that is done, both 0 until the job's AM is up.

@@ -111,7 +111,7 @@ func (sp *speculation) of(j *job, t int32) float64 {
 	if e.cfg.Worker != nil {
 		return min(max(e.cfg.Worker.Progress(t), 0), 1)
 	}
-	length := e.lengthOf(j, int(tk.stage), tk.number, tk.key())
+	length := e.lengthOf(j, int(tk.stage), tk.node, tk.number, tk.key())
 	done := e.now - max(tk.start+e.model.StartUp, j.stages[tk.stage].copies.since)
 	if done >= length {
 		return 1

@@ -67,7 +67,7 @@ func (e *engine) refresh(j *job) {
 			if !up.settled {
 				settled = false
 				// A reduce in its own kind of slot takes nothing from the maps it waits for, which wait for nothing.
-				open = open && (j.ramps || s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released)
+				open = open && (j.ramps || j.overlaps || s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released)
 			}
 		}
 		s.settled = settled && s.Pending == 0
@@ -119,7 +119,7 @@ func (e *engine) want(j *job, pool uint8, n int64) {
 		p.due = true
 		p.changed()
 	}
-	if !waited || n < 0 || v.Ask != ask || (v.Front < 0) != (front < 0) {
+	if !waited || n < 0 || e.chooses || v.Ask != ask || (v.Front < 0) != (front < 0) {
 		e.order.Changed(e.now, v)
 	}
 }

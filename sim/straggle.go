@@ -49,11 +49,14 @@ func (e *engine) slowness(j *job, i int, key uint64) float64 {
 	return e.model.Stragglers.Factor
 }
 
-// lengthOf is how long an attempt of a task of stage i works.
-func (e *engine) lengthOf(j *job, i int, number int64, key uint64) unit.Time {
+// lengthOf is how long an attempt of a task of stage i works on a node.
+func (e *engine) lengthOf(j *job, i int, node int32, number int64, key uint64) unit.Time {
 	length := j.stages[i].lengthOf(number)
 	if f := e.slowness(j, i, key); f > 1 {
 		length = unit.Time(min(float64(length)*f, float64(workload.MaxLength)))
+	}
+	if e.speeds != nil {
+		length = e.onNode(j, node, length)
 	}
 	return length
 }

@@ -43,8 +43,8 @@ const (
 func (e *engine) work(j *job, i int, node int32, start unit.Time, number int64) {
 	s := &j.stages[i]
 	length := s.lengthOf(number)
-	if e.model.Stragglers.Share > 0 {
-		length = e.lengthOf(j, i, number, uint64(number)<<16)
+	if e.model.Stragglers.Share > 0 || e.speeds != nil {
+		length = e.lengthOf(j, i, node, number, uint64(number)<<16)
 	}
 	end := e.endKnown(s, node, max(start+e.model.StartUp, e.now)+length)
 	e.q.Push(end, evPlainEnd|uint64(j.index)<<(nodeBits+stageBits)|uint64(node)<<stageBits|uint64(i), start)
@@ -86,7 +86,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		e.freeRecord(t)
 		return
 	}
-	kind, length := evTaskEnd, e.lengthOf(j, i, tk.number, tk.key())
+	kind, length := evTaskEnd, e.lengthOf(j, i, tk.node, tk.number, tk.key())
 	if e.model.FailTask > 0 {
 		if share, fails := e.failsAt(j, i, tk); fails {
 			kind, length = evTaskFail, unit.Time(share*float64(length))

@@ -49,6 +49,12 @@ type Fitter interface {
 	Fit(node int32) bool
 }
 
+// Gatherer is implemented by workers that can let a job's output gather before it is sent to other racks.
+type Gatherer interface {
+	// Gather is called after Arrived for a job that policy.Policy.Gathers selects.
+	Gather(seq int64)
+}
+
 // unfit reports whether a node may get no containers now.
 func (e *engine) unfit(node int32) bool { return e.fitter != nil && !e.fitter.Fit(node) }
 
@@ -71,8 +77,8 @@ type Task struct {
 	Job     int64 // seq
 	Number  int64 // in its stage
 	StartUp unit.Time
-	Length  unit.Time // of its work from its stage, without StartUp and data transfer; already includes a straggler's factor
-	Slow    float64   // slowdown of this attempt, for workers that do not use Length: 1, or Stragglers.Factor
+	Length  unit.Time // of its work from its stage, without StartUp and data transfer; already includes a straggler's factor and the machine's speed
+	Slow    float64   // slowdown of this attempt, for workers that do not use Length: 1, or Stragglers.Factor; less on a faster machine
 	// Copy means that another attempt of the same task is already running. Both may even be Done, at one instant or before a
 	// node's heartbeat reports the first; the first counts (see Host.Counts).
 	Copy bool
@@ -123,7 +129,30 @@ type Traffic struct {
 	Read      float64 // bytes of blocks read from other nodes
 	Shuffled  float64 // bytes sent from stage to stage between nodes
 	CrossRack float64 // bytes of both that left their rack
+	Congested int64   // times that the load of a link into or out of a rack rose to the network's threshold
 	Links     []flow.Use
+	// Of the stages that fetch what others made: their number, and the sum of the shares of what they need that was made when their first
+	// task started.
+	Readers, Ready float64
+	// In a network with circuits: bytes sent over them, and how often they were reconfigured.
+	Optical      float64
+	Reconfigured int64
+}
+
+// NetworkOf is the network that a worker plays on a cluster; nil: none.
+func NetworkOf(w Worker, c *cluster.Cluster) policy.Network {
+	if n, ok := w.(policy.Network); ok && c.Network != nil {
+		return n
+	}
+	return nil
+}
+
+// TrafficOf is what a worker sent over a network; nil: it has none.
+func TrafficOf(w Worker) *Traffic {
+	if t, ok := w.(interface{ Traffic() *Traffic }); ok {
+		return t.Traffic()
+	}
+	return nil
 }
 
 // host is the engine as its worker sees it.
@@ -161,11 +190,8 @@ func (h host) Done(id int32) {
 
 // bindWorker checks that the run uses nothing that a worker does not support.
 func (e *engine) bindWorker() error {
-	network, plays := e.cfg.Worker.(policy.Network)
-	if place, looks := e.place.(policy.Networked); looks && plays && e.described.Network != nil {
-		place.Watch(network)
-	} else if looks {
-		return errors.New("the policy places tasks by the load of the network, and none is played: describe one (network:)")
+	if err := policy.Watch(e.place, NetworkOf(e.cfg.Worker, e.described)); err != nil {
+		return err
 	}
 	if e.cfg.Worker == nil {
 		return nil
@@ -186,8 +212,8 @@ func (e *engine) hand(j *job, i int, t int32) {
 	}
 	w := &e.handed
 	w.ID, w.Stage, w.Attempt, w.Node, w.Near = t, i, int(tk.attempt), tk.node, policy.Near(tk.near)
-	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, e.lengthOf(j, i, tk.number, tk.key())
-	w.Slow, w.Copy = e.slowness(j, i, tk.key()), tk.flags&taskCopy != 0
+	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, e.lengthOf(j, i, tk.node, tk.number, tk.key())
+	w.Slow, w.Copy = e.slowness(j, i, tk.key())/e.speed(j, tk.node), tk.flags&taskCopy != 0
 	if tk.flags&taskInner != 0 {
 		w.StartUp = 0 // its container is up
 	}

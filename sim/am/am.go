@@ -18,10 +18,13 @@ import (
 const (
 	Hadoop    = "hadoop"     // MapReduce jobs have Hadoop's AM
 	MapsFirst = "maps-first" // MapReduce jobs request containers as others do: reduces only once every map has a container
+	// Overlap lets a policy choose: from slow-start on, MapReduce jobs request all their reduces while maps wait. A policy that does not
+	// choose (policy.Policy.Choose) starts a job's maps first.
+	Overlap = "overlap"
 )
 
 // Names lists them, the default first.
-func Names() []string { return []string{Hadoop, MapsFirst} }
+func Names() []string { return []string{Hadoop, MapsFirst, Overlap} }
 
 // Settings are the AM's settings. (mapreduce.job.reduce.slowstart.completedmaps belongs to the workload: workload.Edge.SlowStart.)
 type Settings struct {

@@ -187,6 +187,35 @@ func (f *Fabric) share(links []flow.Link) float64 {
 	return load / capacity
 }
 
+// Carried is the integral of Uplink over time, in seconds at the links' current capacity.
+func (f *Fabric) Carried(rack int32) (in, out float64) {
+	return f.seconds(f.down[rack]), f.seconds(f.up[rack])
+}
+
+func (f *Fabric) seconds(links []flow.Link) float64 {
+	bytes, capacity := 0.0, 0.0
+	for _, l := range links {
+		bytes, capacity = bytes+f.net.Carried(l), capacity+f.net.Capacity(l)
+	}
+	if capacity == 0 {
+		return 0
+	}
+	return bytes / capacity
+}
+
+// Congested is how often the load of a link into or out of a rack rose to the network's threshold.
+func (f *Fabric) Congested() (times int64) {
+	for r := range f.up {
+		for _, l := range f.up[r] {
+			times += f.net.Crossings(l)
+		}
+		for _, l := range f.down[r] {
+			times += f.net.Crossings(l)
+		}
+	}
+	return times
+}
+
 // Rack is the rack of a node.
 func (f *Fabric) Rack(node int32) int32 { return f.rack[node] }
 

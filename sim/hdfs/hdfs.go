@@ -12,9 +12,12 @@
 //	random       every block is on independently drawn nodes
 //	hadoop       one replica on the writer's node, or on any; two more on two nodes of one other rack (HDFS)
 //	mrperf       one replica on any node, one on another node of its rack, one on a node of another rack
+//	hybrid       two replicas on two nodes of one scale-out rack, one on a scale-up node
 //
 // Invariants: no two replicas of a block are on one node; there are as many replicas as requested, or one on every node of a
-// smaller cluster; with two or more racks, hadoop uses at least two of them from two replicas on, mrperf from three.
+// smaller cluster; with two or more racks, hadoop uses at least two of them from two replicas on, mrperf from three. hybrid
+// takes no rack with both kinds of machines, so three replicas are in two racks, and a third of all bytes on scale-up machines; with one kind
+// of machines it is hadoop.
 package hdfs
 
 import (
@@ -31,6 +34,9 @@ type Blocks struct {
 	Count    int64  // number of blocks
 	Replicas int    // of each block; less than 1 counts as 1
 	Writer   int32  // the node whose task wrote it, plus one; 0: it came from outside the cluster
+	// First, if set, are racks for the first replicas, in the order of blocks: each entry gets an equal part of the file. Others are racks for the others,
+	// at random. Only hadoop considers them; where they hold no suitable node, any will do.
+	First, Others []int32
 }
 
 // Placement decides which nodes hold a block.
@@ -40,8 +46,11 @@ type Placement interface {
 	Place(file Blocks, block int64, buf []int32) []int32
 }
 
-// Default is the placement for an empty name.
-const Default = "hadoop"
+// Default is the placement for an empty name; Hybrid is that of a cluster with scale-up and scale-out machines.
+const (
+	Default = "hadoop"
+	Hybrid  = "hybrid"
+)
 
 var placements = []struct {
 	name string
@@ -52,6 +61,7 @@ var placements = []struct {
 	{"random", func(b base) Placement { return random{b} }},
 	{Default, func(b base) Placement { return hadoop{b} }},
 	{"mrperf", func(b base) Placement { return mrperf{b} }},
+	{Hybrid, newHybrid},
 }
 
 // Names lists the placements.
@@ -78,6 +88,9 @@ func New(name string, l *Layout, seed uint64) (Placement, error) {
 	}
 	if name == "" {
 		name = Default
+	}
+	if name == Hybrid && l.mixed() {
+		return nil, fmt.Errorf("block placement %s: a rack has scale-up and other machines; put them into separate racks", Hybrid)
 	}
 	for i := range placements {
 		if placements[i].name == name {

@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 		}
 		place(t, name, racks(3, 1), 1)
 	}
-	want := `unknown block placement "hadop": want one of linear, round-robin, random, hadoop, mrperf`
+	want := `unknown block placement "hadop": want one of linear, round-robin, random, hadoop, mrperf, hybrid`
 	if _, err := hdfs.New("hadop", hdfs.NewLayout(racks(3, 1), nil), 1); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -348,5 +348,33 @@ func BenchmarkPlace(b *testing.B) {
 				block++
 			}
 		})
+	}
+}
+
+// With racks given, the first replica lies in one of them, evenly, and the others together in one rack of theirs; where that is impossible, the usual rule
+// holds. Without, nothing changes.
+func TestGivenRacks(t *testing.T) {
+	of := racks(60, 6)
+	p := place(t, "hadoop", of, 1)
+	var firsts [6]int
+	for b := range int64(3000) {
+		file := hdfs.Blocks{Key: 7, Count: 3000, Replicas: 3, First: []int32{1, 4, 4}, Others: []int32{0, 5}}
+		got := p.Place(file, b, nil)
+		firsts[of[got[0]]]++
+		if second := of[got[1]]; second != 0 && second != 5 || of[got[2]] != second || got[1] == got[2] {
+			t.Fatalf("block %d on %v", b, got)
+		}
+		file.First, file.Others = []int32{1, 99}, []int32{1}
+		if got = p.Place(file, b, got); of[got[0]] != 1 || of[got[1]] == 1 || of[got[2]] != of[got[1]] {
+			t.Fatalf("block %d on %v", b, got)
+		}
+		file.First, file.Others = nil, nil
+		plain := slices.Clone(p.Place(file, b, got))
+		if again := p.Place(hdfs.Blocks{Key: 7, Count: 3000, Replicas: 3}, b, nil); !slices.Equal(again, plain) {
+			t.Fatalf("block %d on %v and %v", b, again, plain)
+		}
+	}
+	if math.Abs(float64(firsts[1])-1000) > 100 || firsts[1]+firsts[4] != 3000 {
+		t.Errorf("first replicas by rack: %v", firsts)
 	}
 }

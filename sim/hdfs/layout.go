@@ -16,6 +16,7 @@ type Layout struct {
 	rack  []int32 // by node, as given
 	runOf []int32 // by position: the run of its rack
 	runs  []run   // racks that have nodes
+	up    []bool  // by position: scale-up machines; nil: none
 }
 
 // run is the positions from lo to hi-1.
@@ -43,6 +44,34 @@ func NewLayout(rackOf, order []int32) *Layout {
 		l.runOf[p] = int32(last)
 	}
 	return l
+}
+
+// MarkScaleUp marks the scale-up machines.
+func (l *Layout) MarkScaleUp(is func(node int32) bool) {
+	l.up = make([]bool, len(l.node))
+	for p, n := range l.node {
+		l.up[p] = is(n)
+	}
+}
+
+// mixed reports whether a rack has scale-up and other machines.
+func (l *Layout) mixed() bool {
+	for _, r := range l.runs {
+		for p := r.lo; p < r.hi; p++ {
+			if l.kind(p) != l.kind(r.lo) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kind is 1 for a scale-up machine, else 0.
+func (l *Layout) kind(position int32) int {
+	if l.up != nil && l.up[position] {
+		return 1
+	}
+	return 0
 }
 
 // Near returns the locality of a node for a block with these replicas.

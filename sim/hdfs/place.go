@@ -1,5 +1,7 @@
 package hdfs
 
+import "slices"
+
 // linear fills one node after the other, each with an equal run of the file's blocks. MRPERF's has no second replica; its
 // authors propose to divide the space into parts and keep one replica in each, as here.
 type linear struct{ base }
@@ -53,7 +55,14 @@ func (p hadoop) Place(file Blocks, block int64, buf []int32) []int32 {
 	r := p.copies(&file)
 	buf = p.first(&file, &d, buf)
 	if r > 1 {
-		buf = p.add(buf, p.outside(p.rackOf(buf[0]), &d), &d)
+		position := int32(-1)
+		if len(file.Others) > 0 {
+			position = p.in(file.Others, d.below(int32(len(file.Others))), p.runOf[buf[0]], buf, &d)
+		}
+		if position < 0 {
+			position = p.outside(p.rackOf(buf[0]), &d)
+		}
+		buf = p.add(buf, position, &d)
 	}
 	if r > 2 {
 		buf = p.add(buf, p.rackOf(buf[1]).draw(buf, &d), &d)
@@ -78,12 +87,87 @@ func (p mrperf) Place(file Blocks, block int64, buf []int32) []int32 {
 	return p.nodes(p.more(buf, r, &d))
 }
 
+// hybrid keeps data near the machines that a job may be run on: the first two replicas on two nodes of one scale-out rack, the third on a
+// scale-up node. With two replicas there is one of each.
+type hybrid struct {
+	base
+	kinds [2][]int32 // positions of scale-out and of scale-up machines
+}
+
+func newHybrid(b base) Placement {
+	h := hybrid{base: b}
+	for p := range b.node {
+		k := b.kind(int32(p))
+		h.kinds[k] = append(h.kinds[k], int32(p))
+	}
+	if len(h.kinds[0]) == 0 || len(h.kinds[1]) == 0 {
+		return hadoop{b}
+	}
+	return h
+}
+
+func (p hybrid) Place(file Blocks, block int64, buf []int32) []int32 {
+	d := p.draws(&file, block)
+	r := p.copies(&file)
+	pick := [2]int32{p.draw(0, nil, &d), p.draw(1, nil, &d)}
+	if file.Writer > 0 {
+		at := p.at[file.Writer-1]
+		pick[p.kind(at)] = at
+	}
+	buf = append(buf[:0], pick[0])
+	if r > 2 {
+		second := p.rackOf(pick[0]).draw(buf, &d)
+		if second < 0 {
+			second = p.draw(0, buf, &d)
+		}
+		if second >= 0 {
+			buf = append(buf, second)
+		}
+	}
+	if r > 1 {
+		buf = append(buf, pick[1])
+	}
+	return p.nodes(p.more(buf, r, &d))
+}
+
+// draw draws a position of a machine of a kind that is not in taken; -1: none.
+func (p *hybrid) draw(kind int, taken []int32, d *draws) int32 {
+	of := p.kinds[kind]
+	if len(of) <= len(taken) {
+		return -1
+	}
+	for {
+		if at := of[d.below(int32(len(of)))]; !slices.Contains(taken, at) {
+			return at
+		}
+	}
+}
+
 // first places the first replica.
 func (b *base) first(file *Blocks, d *draws, buf []int32) []int32 {
 	if file.Writer > 0 {
 		return append(buf[:0], b.at[file.Writer-1])
 	}
+	if n := int64(len(file.First)); n > 0 {
+		at := int32(min(int64(d.block>>8)*n/max(file.Count, 1), n-1))
+		if position := b.in(file.First, at, -1, nil, d); position >= 0 {
+			return append(buf[:0], position)
+		}
+	}
 	return append(buf[:0], d.below(int32(len(b.node))))
+}
+
+// in draws a position in a rack of a list, from a given one on, except a run; -1: they have none.
+func (b *base) in(racks []int32, at, except int32, taken []int32, d *draws) int32 {
+	for range racks {
+		if i := slices.IndexFunc(b.runs, func(r run) bool { return b.rack[b.node[r.lo]] == racks[at] }); i >= 0 && int32(i) != except {
+			if position := b.runs[i].draw(taken, d); position >= 0 {
+				return position
+			}
+		}
+		at = (at + 1) % int32(len(racks))
+	}
+	return -1
 }
 
 func (b *base) rackOf(position int32) run { return b.runs[b.runOf[position]] }

@@ -114,6 +114,14 @@ func (n *network) share(ac *activity, now float64) float64 {
 // Uplink implements policy.Network. The cluster must describe a network.
 func (w *Worker) Uplink(rack int32) (in, out float64) { return w.net.fabric.Uplink(rack) }
 
+// Carried implements policy.Network.
+func (w *Worker) Carried(rack int32) (in, out float64) {
+	w.enter()
+	w.net.bring(w)
+	w.leave()
+	return w.net.fabric.Carried(rack)
+}
+
 // Traffic is the network's traffic, for the run's summary; nil without a network.
 func (w *Worker) Traffic() *sim.Traffic {
 	if w.net == nil {
@@ -123,6 +131,6 @@ func (w *Worker) Traffic() *sim.Traffic {
 	w.enter()
 	n.bring(w)
 	w.leave()
-	n.traffic.Settled, n.traffic.Links = int64(n.flows.Settled()), n.fabric.Uses()
+	n.traffic.Settled, n.traffic.Links, n.traffic.Congested = int64(n.flows.Settled()), n.fabric.Uses(), n.fabric.Congested()
 	return &n.traffic
 }

@@ -129,3 +129,49 @@ func TestPlacesSeeUplinks(t *testing.T) {
 		t.Errorf("a policy that looks at the network, on a cluster that describes none: %v", err)
 	}
 }
+
+// Carried is the integral of the uplinks' load, and Congested counts the times that a link into or out of a rack became busy.
+func TestUplinksOverTime(t *testing.T) {
+	// Two racks of one node: half of 40 MB goes each way at 1 MB/s.
+	c := on(t, "2x1/2", "racks:node=80Mbit,uplink=8Mbit")
+	w := transfer.New(transfer.Options{Congested: 0.8})
+	m := &meter{w: w}
+	sum, err := sim.Run(t.Context(), sim.Config{
+		Cluster: c, Source: workload.Slice{mapReduce(2, 2, 0, 40e6)}.Source(), Sink: &records{}, Worker: w, Model: sim.Model{Heartbeat: unit.Second},
+		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: &quiet{}, Timer: m}, nil },
+	})
+	if err != nil || sum.Finished != 1 {
+		t.Fatal(sum, err)
+	}
+	for rack := range 2 {
+		if in, out := w.Carried(int32(rack)); math.Abs(in-10) > 1e-6 || math.Abs(out-10) > 1e-6 {
+			t.Errorf("rack %d carried %v s in and %v s out, want 10", rack, in, out)
+		}
+	}
+	if m.most < 0.999 || m.most > 1.001 || m.busy < 9 || m.busy > 11 {
+		t.Errorf("mean loads up to %v, above one half for %d s", m.most, m.busy)
+	}
+	if tr := sum.Traffic; tr.Readers != 1 || tr.Ready != 1 {
+		t.Errorf("%v stages of reduces began with %v of their maps done, want one with all", tr.Readers, tr.Ready)
+	}
+	if sum.Traffic.Congested != 4 {
+		t.Errorf("links became congested %d times, want once each way in each rack", sum.Traffic.Congested)
+	}
+}
+
+// meter takes the mean load into rack 0 every second.
+type meter struct {
+	w    *transfer.Worker
+	last float64
+	most float64
+	busy int
+}
+
+func (m *meter) Tick(now unit.Time) (unit.Time, bool) {
+	in, _ := m.w.Carried(0)
+	if in-m.last > 0.5 {
+		m.busy++
+	}
+	m.most, m.last = max(m.most, in-m.last), in
+	return now + unit.Second, false
+}

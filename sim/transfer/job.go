@@ -11,6 +11,7 @@ import (
 // job is a job that is present.
 type job struct {
 	src    *workload.Job
+	seq    int64
 	stages []stage
 }
 
@@ -20,12 +21,14 @@ type stage struct {
 	needs    []need  // what its tasks fetch
 	running  []int32 // its tasks that fetch or wait
 	released bool
+	begun    bool // one of its tasks has started
 
 	made    made    // where its own output lies
 	feeds   []int32 // stages that fetch it
 	ended   int64   // of its tasks
 	nextAt  int64   // value of ended at which readers fetch again
 	stepLen int64
+	gather  gather // of what it needs
 }
 
 // need is one edge over which a stage receives data.
@@ -61,22 +64,23 @@ const serialBits = 23
 
 // fetch is a flow to a task: its block (edge -1), or what it gets from one place over one edge.
 type fetch struct {
-	flow  flow.ID // -1: none active
-	edge  int16
-	place int32
-	from  int32   // node of the place
-	ready float64 // bytes ready to be fetched
-	tasks int64   // of that place (in the first fetch from racks: of all) whose output is fetched or in transit
+	flow    flow.ID // -1: none active
+	edge    int16
+	optical bool // the flow goes over a circuit
+	place   int32
+	from    int32   // node of the place
+	ready   float64 // bytes ready to be fetched
+	tasks   int64   // of that place (in the first fetch from racks: of all) whose output is fetched or in transit
 }
 
-func (w *Worker) newJob(src *workload.Job) *job {
+func (w *Worker) newJob(src *workload.Job, seq int64) *job {
 	var j *job
 	if n := len(w.spare); n > 0 {
 		j, w.spare = w.spare[n-1], w.spare[:n-1]
 	} else {
 		j = &job{}
 	}
-	j.src = src
+	j.src, j.seq = src, seq
 	for len(j.stages) < len(src.Stages) {
 		j.stages = append(j.stages, stage{})
 	}
@@ -84,7 +88,7 @@ func (w *Worker) newJob(src *workload.Job) *job {
 	for i := range j.stages {
 		st, s := &j.stages[i], &src.Stages[i]
 		*st = stage{needs: st.needs[:0], running: st.running[:0], feeds: st.feeds[:0], nextAt: math.MaxInt64,
-			made: made{place: st.made.place[:0], tasks: st.made.tasks[:0], byRack: s.Tasks > w.opt.Pairs}}
+			made: made{place: st.made.place[:0], tasks: st.made.tasks[:0], byRack: w.opt.Racks || s.Tasks > w.opt.Pairs}}
 		if s.Tasks > 0 {
 			st.reads = float64(s.Input) / float64(s.Tasks)
 		}
@@ -108,7 +112,10 @@ func (w *Worker) newJob(src *workload.Job) *job {
 // steps is the number of steps in which a shuffle is fetched while its maps run.
 func (w *Worker) steps(maps, reduces int64) int64 {
 	places := min(maps, int64(len(w.rack)))
-	if maps > w.opt.Pairs {
+	switch {
+	case w.opt.Racks:
+		places = min(maps, int64(len(w.rep)))
+	case maps > w.opt.Pairs:
 		places = int64(w.opt.Copiers)
 	}
 	return min(w.opt.Steps, maxFlowsPerShuffle/max(1, places*reduces))

@@ -35,9 +35,12 @@ func (w *Worker) more(id int32, t *task, st *stage) {
 	w.sync()
 	for e := range st.needs {
 		nd := &st.needs[e]
-		if up := &t.job.stages[nd.from]; up.made.byRack {
+		switch up := &t.job.stages[nd.from]; {
+		case w.opt.Racks:
+			w.fromEach(id, t, int16(e), up, nd.each, st.gather.on)
+		case up.made.byRack:
 			w.fromRacks(id, t, int16(e), up, nd.each)
-		} else {
+		default:
 			w.fromNodes(id, t, int16(e), &up.made, nd.each)
 		}
 	}
@@ -97,19 +100,24 @@ func (t *task) offset() float64 {
 	return part
 }
 
-// fromRacks fetches from as many racks as a reader has connections. They are sampled by the racks' shares of the output, evenly
-// spaced, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still busy
-// gets more bytes from its current rack.
-func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
-	first := 0
+// over is the number of a task's first fetch over an edge. If there are none, it adds n, of the first places.
+func (t *task) over(edge int16, n int) (first int) {
 	for first < len(t.fetches) && t.fetches[first].edge != edge {
 		first++
 	}
 	if first == len(t.fetches) {
-		for range w.opt.Copiers {
-			t.fetches = append(t.fetches, fetch{flow: -1, edge: edge})
+		for k := range n {
+			t.fetches = append(t.fetches, fetch{flow: -1, edge: edge, place: int32(k)})
 		}
 	}
+	return first
+}
+
+// fromRacks fetches from as many racks as a reader has connections. They are sampled by the racks' shares of the output, evenly
+// spaced, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still busy
+// gets more bytes from its current rack.
+func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
+	first := t.over(edge, w.opt.Copiers)
 	bytes := float64(up.ended-t.fetches[first].tasks) * each / float64(w.opt.Copiers)
 	if bytes == 0 {
 		return
@@ -174,10 +182,18 @@ func (w *Worker) send(id int32, t *task, i int, bytes float64, path []flow.Link)
 // arrived is called when a flow ends.
 func (w *Worker) arrived(_ flow.ID, data uint64) {
 	id := int32(uint32(data))
+	if data&batchFlow != 0 {
+		w.batchArrived(id)
+		return
+	}
 	t := &w.tasks[id]
 	f := &t.fetches[data>>32]
 	f.flow = -1
 	t.left--
+	if f.optical {
+		w.optical.Quit(f.place, w.rack[t.node], 0)
+		f.optical = false
+	}
 	if f.ready > 0 {
 		t.ready++
 	}
@@ -200,7 +216,16 @@ func (w *Worker) made(t *task) {
 		m.place = append(m.place, t.node)
 		m.tasks = append(m.tasks, 1)
 	}
-	if st.ended++; st.ended < st.nextAt {
+	st.ended++
+	for _, to := range st.feeds {
+		if down := &t.job.stages[to]; down.gather.on {
+			w.sync()
+			for dst := range w.rep {
+				w.check(t.job, to, w.rack[t.node], int32(dst), w.optical.threshold)
+			}
+		}
+	}
+	if st.ended < st.nextAt {
 		return
 	}
 	st.nextAt = st.ended + st.stepLen
@@ -217,6 +242,9 @@ func (w *Worker) forget(id int32, t *task) {
 	t.serial = (t.serial + 1) & (1<<serialBits - 1)
 	t.began, t.left, t.ready = -1, 0, 0
 	st := &t.job.stages[t.stage]
+	if st.gather.on {
+		w.exited(t, st)
+	}
 	if k := slices.Index(st.running, id); k >= 0 {
 		st.running[k] = st.running[len(st.running)-1]
 		st.running = st.running[:len(st.running)-1]

@@ -41,9 +41,13 @@ type Options struct {
 	Copiers int
 	// Steps is the max number of steps in which output is fetched while its stage runs. 0: 20.
 	Steps int64
+	// Racks fetches from every rack that holds output separately; always so in a network with circuits.
+	Racks bool
 	// Tolerance is the relative change of a link's share below which it is not propagated (see flow.Network.Tolerance).
 	// 0: 0.01; negative: exact.
 	Tolerance float64
+	// Congested is the share of its capacity from which a link counts as congested. 0: 1.
+	Congested float64
 }
 
 // maxFlowsPerShuffle limits the flows that steps add to one shuffle: large ones are fetched in fewer steps.
@@ -67,6 +71,10 @@ type Worker struct {
 	nodes   []int32
 	traffic sim.Traffic
 	done    func(flow.ID, uint64)
+
+	optical *optical // nil: the network has no circuits
+	batch   []batch
+	batches dense.Numbers
 }
 
 var _ sim.Worker = (*Worker)(nil)
@@ -95,12 +103,22 @@ func New(o Options) *Worker {
 // Traffic is what was sent.
 func (w *Worker) Traffic() *sim.Traffic {
 	w.sync()
-	w.traffic.Settled, w.traffic.Links = int64(w.net.Settled()), w.fab.Uses()
+	w.traffic.Settled, w.traffic.Links, w.traffic.Congested = int64(w.net.Settled()), w.fab.Uses(), w.fab.Congested()
+	if o := w.optical; o != nil {
+		w.traffic.Optical, w.traffic.Reconfigured = o.sent, o.Changes()
+		w.traffic.Links = append(w.traffic.Links, o.Uses()...)
+	}
 	return &w.traffic
 }
 
 // Uplink implements policy.Network.
 func (w *Worker) Uplink(rack int32) (in, out float64) { return w.fab.Uplink(rack) }
+
+// Carried implements policy.Network.
+func (w *Worker) Carried(rack int32) (in, out float64) {
+	w.sync()
+	return w.fab.Carried(rack)
+}
 
 // Bind builds the network.
 func (w *Worker) Bind(h sim.Host) error {
@@ -114,10 +132,14 @@ func (w *Worker) Bind(h sim.Host) error {
 	if w.opt.Tolerance > 0 {
 		w.net.Tolerance(w.opt.Tolerance)
 	}
+	if w.opt.Congested > 0 {
+		w.net.Threshold(w.opt.Congested)
+	}
 	var err error
 	if w.fab, err = fabric.Build(h.Described(), w.net); err != nil {
 		return err
 	}
+	w.plug(h.Described().Network, len(h.Described().Racks))
 	return w.layOut(h.Cluster())
 }
 
@@ -146,7 +168,7 @@ const (
 )
 
 // Arrived adds a job.
-func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j) }
+func (w *Worker) Arrived(j *workload.Job, seq int64) { w.jobs[seq] = w.newJob(j, seq) }
 
 // Left removes a job.
 func (w *Worker) Left(seq int64) {
@@ -165,11 +187,28 @@ func (w *Worker) Started(s *sim.Task) {
 	if st.reads > 0 && s.Near != policy.NodeLocal {
 		w.read(s, t, st.reads)
 	}
+	if len(st.needs) > 0 && !st.begun {
+		w.begin(j, st)
+	}
 	if len(st.needs) > 0 || !st.released {
 		w.more(s.ID, t, st)
 		st.running = append(st.running, s.ID)
+		if st.gather.on {
+			w.entered(t, st)
+		}
 	}
 	w.beginIfReady(s.ID, t)
+}
+
+// begin records how much of what a stage needs has been made when its first task starts.
+func (w *Worker) begin(j *job, st *stage) {
+	st.begun = true
+	ended, tasks := int64(0), int64(0)
+	for _, n := range st.needs {
+		ended, tasks = ended+j.stages[n.from].ended, tasks+j.src.Stages[n.from].Tasks
+	}
+	w.traffic.Readers++
+	w.traffic.Ready += float64(ended) / float64(tasks)
 }
 
 // Released lets a stage's tasks fetch the rest: all that it needs is complete.
@@ -181,11 +220,15 @@ func (w *Worker) Released(seq int64, stage int) {
 		w.more(id, t, st)
 		w.beginIfReady(id, t)
 	}
+	if st.gather.on {
+		w.rest(w.jobs[seq], int32(stage))
+	}
 }
 
 // beginIfReady lets a task work once it has all it needs.
 func (w *Worker) beginIfReady(id int32, t *task) {
-	if t.left > 0 || t.ready > 0 || t.began >= 0 || !t.job.stages[t.stage].released {
+	st := &t.job.stages[t.stage]
+	if t.left > 0 || t.ready > 0 || t.began >= 0 || !st.released || w.missing(t, st) {
 		return
 	}
 	t.began = max(t.up, w.h.Now())
@@ -197,10 +240,16 @@ func (w *Worker) Stopped(id int32) {
 	t := &w.tasks[id]
 	w.sync()
 	for i := range t.fetches {
-		if f := t.fetches[i].flow; f >= 0 {
-			w.net.Stop(f)
-			w.touched()
+		f := &t.fetches[i]
+		if f.flow < 0 {
+			continue
 		}
+		left := w.net.Stop(f.flow)
+		if f.optical {
+			w.optical.Quit(f.place, w.rack[t.node], left)
+			w.optical.sent -= left
+		}
+		w.touched()
 	}
 	w.forget(id, t)
 }
@@ -208,7 +257,14 @@ func (w *Worker) Stopped(id int32) {
 // Wake handles a wake-up for the network or for the end of a task's work.
 func (w *Worker) Wake(what uint64) {
 	if what&wakeTask == 0 {
-		w.wakeNetwork()
+		switch {
+		case what&wakeRest != 0:
+			w.wakeRest(what)
+		case what&wakeSwitch != 0:
+			w.wakeSwitch()
+		default:
+			w.wakeNetwork()
+		}
 		return
 	}
 	id := int32(uint32(what))
@@ -217,6 +273,7 @@ func (w *Worker) Wake(what uint64) {
 		return // of a task that was stopped
 	}
 	if w.h.Counts(id) {
+		t.job.stages[t.stage].gather.finished++
 		w.made(t)
 	}
 	w.forget(id, t)

@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Cluster *cluster.Cluster
 	Source  workload.Source
+	Start   *State // what the run starts from; nil: an empty cluster
 	// NewScheduler returns a new scheduler for the run.
 	NewScheduler func() (rm.Scheduler, error)
 	Timing       Timing
@@ -27,8 +28,15 @@ type Config struct {
 	// RoundPhase is that of the scheduler's own rounds: RoundPhase + k*Scheduler.Every().
 	RoundPhase unit.Time
 	Script     *Script // logged instants to replay; nil: periodic
-	Seed       uint64
-	Sink       sim.Sink
+	// Worker, if set, plays what tasks do in place of their lengths, such as transfers over a network. Replicas and Placement locate the input that the
+	// workload does not: see sim.Model.
+	Worker    sim.Worker
+	Replicas  int
+	Placement string
+	Losses    []sim.Loss // of nodes; not with a Script
+
+	Seed uint64
+	Sink sim.Sink
 	// Containers, if set, is called for every container when its room is free again, and at the end of the run for those that
 	// still hold theirs. The record is valid only during the call.
 	Containers func(*ContainerRecord)

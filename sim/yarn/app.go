@@ -8,6 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -52,7 +53,13 @@ type stage struct {
 	src   *workload.Stage
 	seed  uint64
 	done  int64
-	hosts []hostPlace // by name in src.Hosts; nil: input lies nowhere in particular
+	first int64       // tasks before it ran or were done when the run started: see State
+	hosts []hostPlace // by name in src.Hosts, or of all nodes; nil: input lies nowhere in particular
+
+	files    *hdfs.Files // nil: the workload names hosts, or none
+	file     hdfs.Blocks
+	buf      []int32 // scratch of row
+	released bool    // as reported to the worker
 }
 
 // length is the length of a task's work.
@@ -67,10 +74,24 @@ type model interface {
 	call(a *app)
 	// worked is called when a task reports that its work is done.
 	worked(a *app, c *cont)
+	// priority is that of a stage's requests.
+	priority(a *app, stage int) int32
+	// adopt takes over a container whose task runs when the run starts.
+	adopt(a *app, c *cont)
 }
 
 func (e *engine) arrive() {
-	src := e.next
+	a := e.submit(e.next)
+	if a.logged = e.script.calls[a.rec.Seq]; !e.script.waitsFor(a.rec.Seq) {
+		e.push(e.now+e.timing.SubmitToAdded, thenLives, evAdded|uint64(a.rm.Index), a.serial)
+	}
+	if err := e.readAhead(); err != nil {
+		e.err = err
+	}
+}
+
+// submit counts an application in.
+func (e *engine) submit(src *workload.Job) *app {
 	if e.sum.FirstSubmit < 0 {
 		e.sum.FirstSubmit = src.Submit
 	}
@@ -83,12 +104,7 @@ func (e *engine) arrive() {
 		e.sum.Present -= e.now
 		e.wake()
 	}
-	if a.logged = e.script.calls[a.rec.Seq]; !e.script.waitsFor(a.rec.Seq) {
-		e.push(e.now+e.timing.SubmitToAdded, thenLives, evAdded|uint64(a.rm.Index), a.serial)
-	}
-	if err := e.readAhead(); err != nil {
-		e.err = err
-	}
+	return a
 }
 
 func (e *engine) newApp(src *workload.Job) *app {
@@ -107,6 +123,8 @@ func (e *engine) newApp(src *workload.Job) *app {
 		s := stage{src: &src.Stages[i], seed: sim.StageSeed(e.cfg.Seed, a.rec.Seq, i)}
 		if s.src.Hosts != nil {
 			s.hosts = e.places.of(s.src.Hosts)
+		} else if e.files.Places(s.src) {
+			s.hosts, s.files, s.file = e.places.all(), e.files, e.files.File(s.src, a.rec.Seq, i)
 		}
 		a.stages = append(a.stages, s)
 	}
@@ -122,16 +140,20 @@ func (e *engine) alive(index uint64, serial int64) *app {
 	return nil
 }
 
-// added adds an application to the scheduler and requests its AM's container.
-func (e *engine) added(a *app) {
+// added adds an application to the scheduler, as of an instant. fresh: it requests its AM's container, or its unmanaged AM starts.
+func (e *engine) added(a *app, at unit.Time, fresh bool) {
 	a.life = accepted
 	e.progress = e.now
 	if err := e.newAM(a); err != nil {
 		e.refuse(a, err)
 		return
 	}
-	if err := e.sched.Added(&a.rm, e.now); err != nil {
+	if err := e.sched.Added(&a.rm, at); err != nil {
 		e.refuse(a, err)
+		return
+	}
+	e.workerArrived(a)
+	if !fresh {
 		return
 	}
 	if a.rm.AM.IsZero() {
@@ -141,6 +163,7 @@ func (e *engine) added(a *app) {
 	ask := [1]rm.Ask{{Priority: rm.AMPriority, Place: rm.Anywhere, Count: 1, Size: a.rm.AM}}
 	if err := e.sched.Asked(&a.rm, ask[:], nil, e.now); err != nil {
 		e.sched.Removed(&a.rm, e.now)
+		e.workerLeft(a)
 		e.refuse(a, fmt.Errorf("its AM asks for %v: %w", a.rm.AM, err))
 		return
 	}
@@ -238,6 +261,9 @@ func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, told []*
 	a.got, a.told = nil, nil
 	for _, c := range got {
 		c.acquired, c.rc.Acquired = e.now, true
+		if c.gone { // lost with its node: the next response says so
+			a.told = append(a.told, c)
+		}
 	}
 	return got, told, true
 }
@@ -248,4 +274,7 @@ func (e *engine) taskDone(a *app, t task) {
 	a.left--
 	e.sum.Tasks++
 	e.progress = e.now
+	if e.cfg.Worker != nil && a.complete(t.stage) {
+		e.unlock(a)
+	}
 }

@@ -3,7 +3,6 @@ package yarn
 import (
 	"slices"
 
-	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
@@ -33,7 +32,9 @@ type cont struct {
 	end                      unit.Time // of its process; Never: unknown
 	onNode                   bool      // its process was started
 	worked                   bool      // its task's work is done
+	handed                   bool      // the worker plays its task
 	gone, killed             bool
+	lost                     bool // with its node
 }
 
 // task is one task of a job.
@@ -46,28 +47,10 @@ var noTask = task{stage: NoStage, num: -1}
 
 // allocated handles a container allocated by the scheduler.
 func (e *engine) allocated(rc *rm.Container) {
-	a := e.apps[rc.App.Index]
-	e.serial++
-	c := e.conts.New()
-	*c = cont{
-		rc: rc, app: a, node: &e.nodes[rc.Node.Index], serial: e.serial, task: noTask, near: rc.Near, size: rc.Size, priority: rc.Priority,
-		allocated: e.now, acquired: -1, started: -1, ended: -1, end: unit.Never,
-	}
-	c.slot = e.slotNumbers.Take()
-	*dense.At(&e.slots, c.slot) = c
-	c.at = len(a.conts)
-	a.conts = append(a.conts, c)
-	e.live++
+	c := e.newCont(rc, e.now)
+	a := c.app
 	e.progress = e.now
 	e.sum.Decisions++
-	q := &e.line.Queues[a.queue]
-	q.Hold(e.now-e.line.From, c.size.Mem)
-	a.rec.Containers++
-	if a.rec.Start < 0 {
-		a.rec.Start = e.now
-		q.Waiting--
-		q.Running++
-	}
 	if rc.AM {
 		e.amAllocated(a, c)
 		return
@@ -107,6 +90,7 @@ func (e *engine) reported(c *cont) {
 
 // giveUp handles a container that the scheduler took back: killed, released, or left by an application that has ended.
 func (e *engine) giveUp(c *cont) {
+	e.stop(c)
 	if c.ended < 0 {
 		c.ended = e.now
 	}
@@ -159,6 +143,23 @@ func (e *engine) record(c *cont, freed unit.Time) {
 	})
 }
 
+// kill counts a container as killed, unless its task is done and only its process remains.
+func (e *engine) kill(c *cont) {
+	if !c.worked && !c.killed {
+		c.killed = true
+		c.app.rec.Lost++
+		e.sum.Lost++
+	}
+}
+
+// abort kills a container for its AM.
+func (e *engine) abort(c *cont) {
+	e.kill(c)
+	e.stop(c)
+	c.ended = e.now
+	e.endAt(c, e.now+e.timing.KillDelay)
+}
+
 // taken handles what the scheduler killed in a round.
 func (e *engine) taken(killed []*rm.Container) {
 	for _, rc := range killed {
@@ -172,11 +173,7 @@ func (e *engine) taken(killed []*rm.Container) {
 		}
 		c := a.conts[i]
 		e.progress = e.now
-		if !c.worked { // else its task is done, and only its process remained
-			c.killed = true
-			a.rec.Lost++
-			e.sum.Lost++
-		}
+		e.kill(c)
 		if c == a.am {
 			e.amLost(a)
 			continue

@@ -2,7 +2,8 @@
 // heartbeat intervals, containers that take time to start and to exit. All allocations are made by a policy/rm.Scheduler.
 //
 // It is the slow and detailed counterpart of package sim, with the same results (sim.Sink): sim consults the policy for every
-// free container; here nothing happens until a node or an AM calls, as on a real cluster.
+// free container; here nothing happens until a node or an AM calls, as on a real cluster. A task works for its length, or does what a
+// sim.Worker plays, from the start of its container on.
 //
 // # What happens at a node's report
 //
@@ -30,6 +31,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
@@ -40,6 +42,8 @@ import (
 // serial number, which distinguishes live events from those that are superseded or whose object is gone.
 const (
 	evDone   uint64 = iota << 56 // a task's work has ended, and the task notifies its AM
+	evBegin                      // a task begins, and the worker plays it
+	evWake                       // the worker requested it
 	evEnd                        // a container's process has ended on its node
 	evArrive                     // a client submits
 	evAdded                      // an application is added to the scheduler
@@ -52,6 +56,8 @@ const (
 	evSense  // a steering policy's sensors are read
 	evSteer  // it gets the sample
 	evAction // its write takes effect
+	evLost   // a node is lost; this kind and the next come last, see loop
+	evBack   // it returns
 
 	kindMask = uint64(0xff) << 56
 )
@@ -88,6 +94,10 @@ type engine struct {
 	slotNumbers dense.Numbers
 	serial      int64 // of containers and of events that may be superseded
 
+	files  *hdfs.Files // input that the workload does not locate; nil: it has no location
+	handed sim.Task    // the one being passed to the worker
+	ended  []*cont     // whose tasks the worker finished in this event
+
 	leaving []*app // whose AM's end was in this report
 	script  script
 	round   roundState
@@ -108,6 +118,7 @@ type engine struct {
 	err      error
 
 	wishes   wishes // scratch
+	on       []int32
 	giveBack []*rm.Container
 }
 
@@ -132,17 +143,30 @@ func newEngine(c Config) (*engine, error) {
 	if e.sched, err = c.NewScheduler(); err != nil {
 		return nil, err
 	}
+	e.sum.FirstSubmit = -1
 	e.sum.NotModelled = e.sched.NotModelled()
 	if f, ok := e.sched.(rm.Foreseer); ok {
 		f.Foresee(func(a *rm.App) unit.Time { return sim.SizeOf(e.apps[a.Index].src, c.Seed, a.Seq) })
 	}
+	if e.files, err = hdfs.NewFiles(c.Cluster, nil, c.Replicas, c.Placement, c.Seed); err != nil {
+		return nil, err
+	}
 	e.layOut()
+	if err := e.planLosses(); err != nil {
+		return nil, err
+	}
+	if err := e.bindWorker(); err != nil {
+		return nil, err
+	}
 	e.round.every = e.sched.Every()
 	e.round.asleep = true
 	if err := e.startScript(); err != nil {
 		return nil, err
 	}
 	if err := e.steer(); err != nil {
+		return nil, err
+	}
+	if err := e.begin(); err != nil {
 		return nil, err
 	}
 	return e, e.readAhead()
@@ -165,12 +189,14 @@ func (e *engine) push(at unit.Time, class unit.Time, what uint64, serial int64) 
 const checkEvery = 1 << 14
 
 func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
-	e.sum.FirstSubmit = -1
 	quiet := checkEvery
 	for !e.stuck() {
 		ev, ok := e.q.Pop()
 		if !ok {
 			break
+		}
+		if ev.What >= evLost && e.next == nil && e.present == 0 && e.live == 0 {
+			continue // the run is over
 		}
 		e.sum.Events++
 		if quiet--; quiet == 0 {
@@ -187,6 +213,12 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 		}
 		e.now, e.key = at, ev.At
 		e.take(ev.What&kindMask, ev.What&^kindMask, int64(ev.Start))
+		for next := 0; next < len(e.ended); { // it may grow
+			c := e.ended[next]
+			next++
+			c.app.m.worked(c.app, c)
+		}
+		e.ended = e.ended[:0]
 		if e.err != nil {
 			return e.sum, e.err
 		}
@@ -201,6 +233,12 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		if c := e.slots[arg]; c != nil && c.serial == serial && !c.gone && !c.killed {
 			c.app.m.worked(c.app, c)
 		}
+	case evBegin:
+		if c := e.slots[arg]; c != nil && c.serial == serial && !c.gone && !c.killed {
+			e.hand(c)
+		}
+	case evWake:
+		e.cfg.Worker.Wake(arg)
 	case evEnd:
 		if c := e.slots[arg]; c != nil && c.serial == serial {
 			e.outOfBand(c.node)
@@ -209,7 +247,7 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		e.arrive()
 	case evAdded:
 		if a := e.alive(arg, serial); a != nil && a.life == submitted {
-			e.added(a)
+			e.added(a, e.now, true)
 		}
 	case evUp:
 		if a := e.alive(arg, serial); a != nil {
@@ -231,6 +269,10 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		if n := &e.nodes[arg]; n.serial == serial {
 			e.beat(n, true)
 		}
+	case evLost:
+		e.lose(&e.nodes[arg], unit.Time(serial))
+	case evBack:
+		e.back(&e.nodes[arg])
 	default:
 		e.steering.take(kind, arg)
 	}

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -36,11 +37,15 @@ func newFIFO() *fifo {
 }
 
 func (f *fifo) NodeAdded(n *rm.Node, _ unit.Time) { f.nodes = append(f.nodes, n) }
-func (f *fifo) NodeRemoved(*rm.Node, unit.Time)   {}
-func (f *fifo) Every() unit.Time                  { return f.every }
-func (f *fifo) Leaf(*rm.App) string               { return "root.default" }
-func (f *fifo) Minimum() unit.Resources           { return unit.Resources{Mem: 1, Cores: 1} }
-func (f *fifo) NotModelled() []string             { return nil }
+func (f *fifo) NodeRemoved(n *rm.Node, _ unit.Time) {
+	if !remove(&f.nodes, n) || n.Free != n.Total {
+		f.check("node %s is removed with %v free of %v", n.Name, n.Free, n.Total)
+	}
+}
+func (f *fifo) Every() unit.Time        { return f.every }
+func (f *fifo) Leaf(*rm.App) string     { return "root.default" }
+func (f *fifo) Minimum() unit.Resources { return unit.Resources{Mem: 1, Cores: 1} }
+func (f *fifo) NotModelled() []string   { return nil }
 func (f *fifo) Headroom(*rm.App) (r unit.Resources) { // what is free
 	for _, n := range f.nodes {
 		r = r.Add(n.Free)
@@ -141,6 +146,9 @@ func (f *fifo) Ended(c *rm.Container, _ unit.Time) {
 
 func (f *fifo) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	f.out = f.out[:0]
+	if !slices.Contains(f.nodes, n) {
+		f.check("node %s reports and is lost", n.Name)
+	}
 	for off := 0; off == 0; {
 		c := f.one(n, now)
 		if c == nil {

@@ -33,6 +33,7 @@ func (e *engine) finish() {
 	if e.steering != nil {
 		e.sum.Receipts = e.steering.driver.Finish()
 	}
+	e.sum.Traffic = sim.TrafficOf(e.cfg.Worker)
 	e.report()
 }
 

@@ -42,6 +42,7 @@ func (e *engine) detach(a *app) {
 		e.giveUp(a.conts[len(a.conts)-1])
 	}
 	a.got, a.told, a.held, a.am = nil, nil, nil, nil
+	e.workerLeft(a)
 }
 
 // gone emits an application's record and drops it.
@@ -86,7 +87,7 @@ func (e *engine) amLost(a *app) {
 	for i := range a.stages {
 		a.left += a.stages[i].done
 		e.sum.Tasks -= a.stages[i].done
-		a.stages[i].done = 0
+		a.stages[i].done, a.stages[i].first = 0, 0
 	}
 	a.life = submitted
 	e.serial++

@@ -41,7 +41,9 @@ type mapReduceAM struct {
 func newMapReduceAM(e *engine, a *app, maps, reduces []int32) *mapReduceAM {
 	m := &mapReduceAM{e: e, began: -1, maps: maps, pending: newPile(a, reduces)}
 	m.waiting.init(e, a, maps)
-	m.totalMaps = m.waiting.n
+	for _, i := range maps {
+		m.totalMaps += a.stages[i].src.Tasks
+	}
 	if len(maps) > 0 {
 		m.mapSize = a.stages[maps[0]].src.Ask
 	}
@@ -136,6 +138,22 @@ func (m *mapReduceAM) assign(a *app, got []*cont) {
 	m.surplus = append(m.surplus, forMaps...)
 }
 
+func (*mapReduceAM) priority(a *app, stage int) int32 {
+	if a.stages[stage].isReduce() {
+		return reducePriority
+	}
+	return mapPriority
+}
+
+func (m *mapReduceAM) adopt(a *app, c *cont) {
+	if a.stages[c.task.stage].isReduce() {
+		m.heldReduces = append(m.heldReduces, c)
+	} else {
+		m.heldMaps++
+	}
+	m.e.resume(a, c)
+}
+
 func (m *mapReduceAM) worked(a *app, c *cont) { m.e.workDone(a, c) }
 
 // doneMaps is the number of maps that are done.
@@ -153,6 +171,7 @@ type mapsWaiting struct {
 	parts []waitingPart
 }
 
+// waitingPart is those of one stage.
 type waitingPart struct {
 	stage int32
 	n     int64
@@ -160,24 +179,34 @@ type waitingPart struct {
 	rest  pile        // then
 }
 
+// newWaiting returns all tasks of a stage.
+func (e *engine) newWaiting(a *app, i int32) waitingPart {
+	s := &a.stages[i]
+	p := waitingPart{stage: i, n: s.waiting(), rest: newPile(a, []int32{i})}
+	if s.hosts == nil || s.src.Tasks > math.MaxInt32 {
+		return p
+	}
+	var where []near.At
+	var buf []int32
+	for t := range s.src.Tasks {
+		buf = e.holders(s, t, buf)
+		for _, node := range buf {
+			where = append(where, near.At{Place: node, Task: int32(t)})
+		}
+	}
+	if len(where) > 0 {
+		p.near = near.New(where, e.places.rackOf, s.src.Tasks)
+		for t := range s.first {
+			p.near.Take(t)
+		}
+	}
+	return p
+}
+
 func (w *mapsWaiting) init(e *engine, a *app, stages []int32) {
 	w.a = a
 	for _, i := range stages {
-		s := &a.stages[i]
-		p := waitingPart{stage: i, n: s.src.Tasks, rest: newPile(a, []int32{i})}
-		if s.hosts != nil && s.src.Tasks <= math.MaxInt32 {
-			var where []near.At
-			for t, row := range s.src.Hosts.Of {
-				for _, h := range row {
-					if node, _ := s.hosts[h].node.Node(); int(node) < len(e.nodes) && int64(t) < s.src.Tasks {
-						where = append(where, near.At{Place: node, Task: int32(t)})
-					}
-				}
-			}
-			if len(where) > 0 {
-				p.near = near.New(where, e.places.rackOf, s.src.Tasks)
-			}
-		}
+		p := e.newWaiting(a, i)
 		w.n += p.n
 		w.parts = append(w.parts, p)
 	}
@@ -193,7 +222,7 @@ func (w *mapsWaiting) askAll(l *ledger) {
 			}
 			continue
 		}
-		for t := range p.n {
+		for t := s.first; t < s.src.Tasks; t++ {
 			l.task(mapPriority, s, t, 1)
 		}
 	}
@@ -238,13 +267,17 @@ func (w *mapsWaiting) take(node, rack int32, nearest policy.Near) (task, policy.
 func (w *mapsWaiting) put(t task) {
 	for k := range w.parts {
 		if p := &w.parts[k]; p.stage == t.stage {
-			p.n++
+			p.put(t)
 			w.n++
-			if p.near != nil {
-				p.near.Put(t.num)
-			} else {
-				p.rest.put(t)
-			}
 		}
+	}
+}
+
+func (p *waitingPart) put(t task) {
+	p.n++
+	if p.near != nil {
+		p.near.Put(t.num)
+	} else {
+		p.rest.put(t)
 	}
 }

@@ -16,6 +16,7 @@ type node struct {
 	serial int64     // of the queued report
 	asleep bool      // no report is queued: no application is present
 	soon   bool      // a report at this instant is queued
+	lost   int       // losses that it has not returned from
 	logged int64     // remaining reports in the script
 
 	on     []*cont   // with a process, oldest first
@@ -31,7 +32,7 @@ func (e *engine) layOut() {
 	e.nodes = make([]node, len(c.Nodes))
 	for i := range c.Nodes {
 		src, n := &c.Nodes[i], &e.nodes[i]
-		n.rm = rm.Node{Index: int32(i), Rack: int32(src.Rack), Name: src.Name, Total: src.Room, Free: src.Room}
+		n.rm = rm.Node{Index: int32(i), Rack: int32(src.Rack), Name: src.Name, Kind: src.Kind, Total: src.Room, Free: src.Room}
 		if i < len(e.cfg.Ports) {
 			n.rm.Port = e.cfg.Ports[i]
 		}
@@ -54,7 +55,7 @@ const seedPhases = 0x79a1
 func (e *engine) wake() {
 	var asleep []*node
 	for i := range e.nodes {
-		if n := &e.nodes[i]; n.asleep && n.logged == 0 {
+		if n := &e.nodes[i]; n.asleep && n.logged == 0 && n.lost == 0 {
 			asleep = append(asleep, n)
 		}
 	}

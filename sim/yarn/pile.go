@@ -14,10 +14,22 @@ type pile struct {
 func newPile(a *app, stages []int32) pile {
 	p := pile{a: a, stages: stages}
 	for _, i := range stages {
-		p.n += a.stages[i].src.Tasks
+		p.n += a.stages[i].waiting()
 	}
+	p.seek()
 	return p
 }
+
+// seek moves to the first task of the stage that is next.
+func (p *pile) seek() {
+	p.next = 0
+	if p.at < len(p.stages) {
+		p.next = p.a.stages[p.stages[p.at]].first
+	}
+}
+
+// waiting is the number of tasks that no container was given to when the run started.
+func (s *stage) waiting() int64 { return s.src.Tasks - s.first }
 
 // take returns the first task.
 func (p *pile) take() task {
@@ -29,7 +41,7 @@ func (p *pile) take() task {
 			return task{i, p.next - 1}
 		}
 		p.at++
-		p.next = 0
+		p.seek()
 	}
 	t := p.again[0]
 	p.again = p.again[1:]
@@ -42,10 +54,27 @@ func (p *pile) put(t task) {
 	p.again = append(p.again, t)
 }
 
+// count adds what the tasks of a stage want.
+func (p *waitingPart) count(w *wishes, s *stage) {
+	if p.near == nil {
+		p.rest.count(w)
+		return
+	}
+	for num := range s.src.Tasks {
+		if p.near.Waits(num) {
+			w.add(s, num)
+		}
+	}
+}
+
 // count adds what the tasks of the pile want.
 func (p *pile) count(w *wishes) {
-	for k, next := p.at, p.next; k < len(p.stages); k, next = k+1, 0 {
+	for k := p.at; k < len(p.stages); k++ {
 		s := &p.a.stages[p.stages[k]]
+		next := s.first
+		if k == p.at {
+			next = p.next
+		}
 		if s.hosts == nil {
 			if rest := s.src.Tasks - next; rest > 0 {
 				w.addAll(s.src.Ask, rest)

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
@@ -17,6 +18,7 @@ import (
 type places struct {
 	nodes, racks map[string]int32
 	rackOf       []int32
+	every        []hostPlace // by node; made when needed
 }
 
 // hostPlace is where a host is: its node and its rack.
@@ -43,6 +45,16 @@ func (p *places) of(h *workload.Hosts) []hostPlace {
 	return out
 }
 
+// all lists the cluster's nodes.
+func (p *places) all() []hostPlace {
+	if p.every == nil {
+		for i, r := range p.rackOf {
+			p.every = append(p.every, hostPlace{rm.OnNode(int32(i)), rm.OnRack(r)})
+		}
+	}
+	return p.every
+}
+
 func (p *places) find(name string) hostPlace {
 	name = strings.Trim(name, "/")
 	rack, host := "", name
@@ -65,12 +77,27 @@ func number(of map[string]int32, name string) int32 {
 	return i
 }
 
-// row returns the hosts of one task's input, by index in hosts.
+// row returns the hosts of one task's input, by index in hosts. It is valid until the next call.
 func (s *stage) row(num int64) []int32 {
+	if s.files != nil {
+		s.buf = s.files.Place(s.file, num, s.buf)
+		return s.buf
+	}
 	if s.hosts == nil || num >= int64(len(s.src.Hosts.Of)) {
 		return nil
 	}
 	return s.src.Hosts.Of[num]
+}
+
+// holders lists the cluster's nodes that hold a task's input, each once. It overwrites to.
+func (e *engine) holders(s *stage, num int64, to []int32) []int32 {
+	to = to[:0]
+	for _, h := range s.row(num) {
+		if n, _ := s.hosts[h].node.Node(); int(n) < len(e.nodes) && !slices.Contains(to, n) {
+			to = append(to, n)
+		}
+	}
+	return to
 }
 
 // wishes counts tasks' requests by place, in order of first appearance. The size at a place is that of the first task

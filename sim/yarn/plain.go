@@ -22,8 +22,9 @@ type plainAM struct {
 
 type plainStage struct {
 	open    bool
-	waiting pile
+	waiting waitingPart
 	changed bool // its request is sent with the next call
+	closed  bool // likewise: it is withdrawn
 }
 
 // priority of a stage's requests: earlier stages first.
@@ -32,7 +33,10 @@ func plainPriority(stage int) int32 { return int32(stage) + 1 }
 func newPlainAM(e *engine, a *app) *plainAM {
 	m := &plainAM{e: e, unmanaged: a.rm.AM.IsZero(), stages: make([]plainStage, len(a.stages))}
 	for i := range m.stages {
-		m.stages[i].waiting = newPile(a, []int32{int32(i)})
+		m.stages[i].waiting = waitingPart{stage: int32(i), n: a.stages[i].waiting(), rest: newPile(a, []int32{int32(i)})}
+		if e.cfg.Worker != nil { // it matters which task reads where
+			m.stages[i].waiting = e.newWaiting(a, int32(i))
+		}
 	}
 	return m
 }
@@ -53,11 +57,20 @@ func (m *plainAM) call(a *app) {
 	}
 	for _, c := range got {
 		p := int(c.priority) - 1
-		if p < 0 || p >= len(m.stages) || m.stages[p].waiting.n == 0 {
+		if p < 0 || p >= len(m.stages) || !m.stages[p].open || m.stages[p].waiting.n == 0 {
 			m.surplus = append(m.surplus, c)
 			continue
 		}
-		m.start(a, c, m.stages[p].waiting.take())
+		w := &m.stages[p].waiting
+		w.n--
+		if w.near == nil {
+			m.start(a, c, w.rest.take())
+			continue
+		}
+		how, t := w.near.Best(c.node.rm.Index, c.node.rm.Rack)
+		w.near.Take(t)
+		c.near = how
+		m.start(a, c, task{w.stage, t})
 	}
 	if a.left == 0 && (m.unmanaged || a.src.Tasks() == 0) && len(m.surplus) == 0 {
 		e.over(a, sim.Finished, "")
@@ -90,12 +103,16 @@ func (m *plainAM) ask(a *app) []rm.Ask {
 			s.open, s.changed = true, s.waiting.n > 0
 			m.e.want(a, s.waiting.n)
 		}
-		if !s.changed {
+		if s.closed && !s.open {
+			asks = append(asks, rm.Ask{Priority: plainPriority(i), Place: rm.Anywhere})
+		}
+		s.closed = false
+		if !s.changed || !s.open {
 			continue
 		}
 		s.changed = false
 		m.e.wishes.reset()
-		s.waiting.count(&m.e.wishes)
+		s.waiting.count(&m.e.wishes, &a.stages[i])
 		asks = append(asks, m.e.wishes.send(plainPriority(i))...)
 	}
 	return asks
@@ -126,7 +143,29 @@ func (m *plainAM) ended(a *app, c *cont) {
 	s := &m.stages[c.task.stage]
 	s.waiting.put(c.task)
 	s.changed = true
-	m.e.want(a, 1)
+	if s.open {
+		m.e.want(a, 1)
+	}
+	if c.lost {
+		m.stepBack(a, c.task.stage)
+	}
+}
+
+// stepBack closes the stages whose tasks would wait in their containers for a lost task, which may need that room.
+func (m *plainAM) stepBack(a *app, lost int32) {
+	for i := int(lost) + 1; i < len(m.stages); i++ {
+		s := &m.stages[i]
+		if !s.open || m.mayOpen(a, int32(i)) {
+			continue
+		}
+		s.open, s.closed = false, true
+		m.e.want(a, -s.waiting.n)
+		for _, c := range a.conts {
+			if c.task.stage == int32(i) && !c.worked && !c.killed {
+				m.e.abort(c)
+			}
+		}
+	}
 }
 
 func (m *plainAM) start(a *app, c *cont, t task) {
@@ -139,12 +178,40 @@ func (m *plainAM) start(a *app, c *cont, t task) {
 		e.work(a, c, t, near)
 		return
 	}
-	c.task, c.near = t, near
-	c.started, c.end = e.now, max(e.now, e.script.answer)+a.length(t)
+	c.task, c.near, c.started = t, near, e.now
+	if from := max(e.now, e.script.answer); e.cfg.Worker != nil {
+		e.beginAt(c, from)
+	} else {
+		c.end = from + a.length(t)
+		e.horizon = max(e.horizon, c.end)
+	}
 	a.rec.Near[near]++
 	e.want(a, -1)
-	e.horizon = max(e.horizon, c.end)
 	m.holding = append(m.holding, c)
 }
 
-func (m *plainAM) worked(a *app, c *cont) { m.e.workDone(a, c) }
+func (*plainAM) priority(_ *app, stage int) int32 { return plainPriority(stage) }
+
+// adopt opens the stage too: it has containers.
+func (m *plainAM) adopt(a *app, c *cont) {
+	if s := &m.stages[c.task.stage]; !s.open {
+		s.open, s.changed = true, s.waiting.n > 0
+		m.e.want(a, s.waiting.n)
+	}
+	if !m.unmanaged {
+		m.e.resume(a, c)
+		return
+	}
+	c.started = c.acquired
+	c.end = max(m.e.now, c.started+a.length(c.task))
+	m.e.horizon = max(m.e.horizon, c.end)
+	m.holding = append(m.holding, c)
+}
+
+func (m *plainAM) worked(a *app, c *cont) {
+	if m.unmanaged {
+		c.end = m.e.now // its next call releases it
+		return
+	}
+	m.e.workDone(a, c)
+}

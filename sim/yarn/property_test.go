@@ -11,6 +11,7 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/transfer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -59,7 +60,7 @@ func drawJobs(t *rapid.T, nodes int, ams bool) []*workload.Job {
 	return jobs
 }
 
-// Whatever the AMs, the timing and the kills: every task is done exactly once, no node is over-committed, everything is
+// Whatever the AMs, the timing, the network and the kills: every task is done exactly once, no node is over-committed, everything is
 // given back, and the same input gives the same output.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,6 +70,12 @@ func TestConservation(t *testing.T) {
 		jobs := drawJobs(t, nodes, rapid.Bool().Draw(t, "masters"))
 		kills := rapid.SliceOfN(rapid.IntRange(0, 20), 0, 40).Draw(t, "kills")
 		every := rapid.SampledFrom([]unit.Time{300 * ms, 1700 * ms, 7 * s}).Draw(t, "every")
+		replicas := 0
+		if rapid.Bool().Draw(t, "network") {
+			replicas = rapid.IntRange(0, 3).Draw(t, "replicas")
+			linked(t, c, "racks:node=8Mbit,uplink=4Mbit")
+			withData(t, jobs)
+		}
 		run := func() (*seen, sim.Summary, *fifo) {
 			f := newFIFO()
 			f.every, f.check = every, t.Fatalf
@@ -88,7 +95,11 @@ func TestConservation(t *testing.T) {
 				}
 				return n
 			}
-			out, sum := play(t, Config{Cluster: c, Timing: timing, Seed: 7}, f, jobs...)
+			cfg := Config{Cluster: c, Timing: timing, Seed: 7, Replicas: replicas}
+			if c.Network != nil {
+				cfg.Worker = transfer.New(transfer.Options{})
+			}
+			out, sum := play(t, cfg, f, jobs...)
 			return out, sum, f
 		}
 		out, sum, f := run()

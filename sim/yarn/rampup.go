@@ -21,7 +21,7 @@ func (m *mapReduceAM) reduces(a *app, headroom unit.Resources) {
 	state.Started = m.started
 	d := m.e.timing.Reduces(&state)
 	m.ramp(a, d.Ask)
-	m.kill(a, d.Kill)
+	m.kill(d.Kill)
 }
 
 // ramp requests n more reduces, or withdraws the oldest requests.
@@ -41,17 +41,13 @@ func (m *mapReduceAM) ramp(a *app, n int64) {
 }
 
 // kill makes room for maps: the reduce that started last has done the least.
-func (m *mapReduceAM) kill(a *app, n int64) {
+func (m *mapReduceAM) kill(n int64) {
 	for k := len(m.heldReduces) - 1; k >= 0 && n > 0; k-- {
 		c := m.heldReduces[k]
 		if c.killed || c.worked || c.gone {
 			continue
 		}
 		n--
-		c.killed = true
-		c.ended = m.e.now
-		a.rec.Lost++
-		m.e.sum.Lost++
-		m.e.endAt(c, m.e.now+m.e.timing.KillDelay)
+		m.e.abort(c)
 	}
 }

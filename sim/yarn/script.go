@@ -79,7 +79,7 @@ func (e *engine) scripted() {
 		if a := e.bySeq(in.Job); a == nil {
 			s.early[in.Job] = true // not submitted yet, in this run: see arrive
 		} else if a.life == submitted {
-			e.added(a)
+			e.added(a, e.now, true)
 		}
 	case Beat:
 		n := &e.nodes[in.Node]

@@ -26,8 +26,12 @@ func (a *app) listed() bool { return a.life == accepted || a.life == running }
 // Snapshot is what a ResourceManager would report now. Its cost is linear in queues, applications and containers.
 func (s *steering) Snapshot() steer.Snapshot {
 	e := s.e
-	snap := steer.Snapshot{Finished: s.ended, Now: e.now, Nodes: len(e.nodes), CPUIdle: -1}
+	snap := steer.Snapshot{Finished: s.ended, Now: e.now, CPUIdle: -1}
 	for i := range e.nodes {
+		if e.nodes[i].lost > 0 {
+			continue
+		}
+		snap.Nodes++
 		snap.Total = snap.Total.Add(e.nodes[i].rm.Total)
 	}
 	s.ended = nil
@@ -188,6 +192,9 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 
 // workOf is the share of a task's work that is done.
 func (e *engine) workOf(a *app, c *cont) float64 {
+	if c.handed {
+		return e.cfg.Worker.Progress(c.slot)
+	}
 	ends := c.due
 	if ends == 0 { // its process does nothing else
 		ends = c.end

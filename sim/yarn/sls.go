@@ -107,7 +107,11 @@ func (m *slsAM) start(a *app, c *cont, t task) {
 	a.rec.Near[c.near]++
 	e.want(a, -1)
 	e.launch(c)
-	if c.onNode {
+	switch {
+	case !c.onNode:
+	case e.cfg.Worker != nil:
+		e.beginAt(c, e.cause())
+	default:
 		e.endAt(c, e.cause()+a.length(t))
 	}
 }
@@ -138,5 +142,10 @@ func (m *slsAM) ask(a *app) []rm.Ask {
 	return m.e.wishes.send(p.priority)
 }
 
-// worked is a no-op: only the ResourceManager's response counts.
-func (m *slsAM) worked(*app, *cont) {}
+func (m *slsAM) priority(a *app, stage int) int32 { return m.of(a, task{stage: int32(stage)}).priority }
+
+// adopt is never called: State is refused.
+func (*slsAM) adopt(*app, *cont) {}
+
+// worked ends the process: only the ResourceManager's response counts.
+func (m *slsAM) worked(_ *app, c *cont) { m.e.endAt(c, m.e.now) }

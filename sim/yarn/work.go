@@ -13,9 +13,12 @@ func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 	e.want(a, -1)
 	e.launch(c)
 	c.started = e.now + e.timing.ContainerStart
-	if a.released(t.stage) {
+	switch {
+	case e.cfg.Worker != nil:
+		e.beginAt(c, c.started)
+	case a.released(t.stage):
 		e.doneAt(c, c.started+a.length(t))
-	} else {
+	default:
 		a.held = append(a.held, c)
 	}
 }

@@ -91,6 +91,9 @@ func New(where []At, rackOf []int32, tasks int64) *Tasks {
 
 func (n *Tasks) isFree(t int32) bool { return n.isTaken[t/64]>>uint(t%64)&1 == 0 }
 
+// Waits reports whether a task is not taken.
+func (n *Tasks) Waits(t int64) bool { return n.isFree(int32(t)) }
+
 // Level is the locality of a node for input on the given nodes.
 func Level(on, rackOf []int32, node int32) policy.Near {
 	level := policy.NoPreference
@@ -105,6 +108,17 @@ func Level(on, rackOf []int32, node int32) policy.Near {
 		}
 	}
 	return level
+}
+
+// Racks replaces nodes by their racks, each once.
+func Racks(nodes, rackOf []int32) []int32 {
+	racks := nodes[:0]
+	for _, n := range nodes {
+		if r := rackOf[n]; !slices.Contains(racks, r) {
+			racks = append(racks, r)
+		}
+	}
+	return racks
 }
 
 // Find returns the index of a place, or where it would be.

@@ -1,0 +1,93 @@
+package yarn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// planLosses queues the losses of nodes.
+func (e *engine) planLosses() error {
+	if len(e.cfg.Losses) > 0 && e.cfg.Script != nil {
+		return errors.New("the replay of a log cannot lose nodes: leave out the losses")
+	}
+	for _, l := range e.cfg.Losses {
+		n, ok := e.places.nodes[l.Node]
+		if !ok {
+			return fmt.Errorf("loss of node %q, which is not in the cluster", l.Node)
+		}
+		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
+			return fmt.Errorf("loss of node %q at %v for %v: out of range", l.Node, l.At, l.For)
+		}
+		e.push(l.At, thenLives, evLost|uint64(n), int64(l.For))
+		if l.For > 0 {
+			e.push(l.At+l.For, thenLives, evBack|uint64(n), 0)
+		}
+	}
+	return nil
+}
+
+// lose removes a node with all its containers, for a time (0: for good). An AM learns of those that it had with its next call. The loss is
+// known at once; a real ResourceManager waits for nm.liveness-monitor.expiry-interval-ms.
+func (e *engine) lose(n *node, long unit.Time) {
+	e.horizon = max(e.horizon, e.now+long) // what waits for it is not stuck
+	if n.lost++; n.lost > 1 {
+		return
+	}
+	var all []*cont
+	for _, c := range e.slots {
+		if c != nil && c.node == n {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b *cont) int { return cmp.Compare(a.serial, b.serial) })
+	for _, c := range all {
+		if e.slots[c.slot] != c {
+			continue // it went with its AM
+		}
+		e.stop(c)
+		if !c.gone {
+			e.kill(c)
+			c.lost = true
+			if c.ended < 0 {
+				c.ended = e.now
+			}
+			if c == c.app.am {
+				e.amLost(c.app)
+				if e.slots[c.slot] != c {
+					continue
+				}
+			}
+		}
+		unacquired := c.acquired < 0
+		e.reported(c)
+		if unacquired {
+			remove(&c.app.told, c) // once it has been told of the container
+		}
+	}
+	clear(n.on)
+	clear(n.fresh)
+	clear(n.orders)
+	n.on, n.fresh, n.orders, n.first = n.on[:0], n.fresh[:0], n.orders[:0], unit.Never
+	e.serial++
+	n.serial, n.soon, n.asleep = e.serial, false, true // a queued report is superseded
+	e.progress = e.now
+	e.sched.NodeRemoved(&n.rm, e.now)
+}
+
+// back restores a node.
+func (e *engine) back(n *node) {
+	if n.lost--; n.lost > 0 {
+		return
+	}
+	e.progress = e.now
+	n.last = e.now
+	e.sched.NodeAdded(&n.rm, e.now)
+	if n.asleep = e.idle(); !n.asleep {
+		e.nextBeat(n)
+	}
+}
