@@ -9,7 +9,7 @@ func TestLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures")
 	}
-	r, err := Loop(context.Background(), 3)
+	r, err := Loop(context.Background(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type Point struct {
 
 // GrowthOptions limits the measurement.
 type GrowthOptions struct {
-	MaxTasks int64 // 10^8 takes a few minutes
+	MaxTasks int64 // of a run; 10^8 takes a few minutes
 	Rounds   int   // runs per point; the minimum counts, since the machine may be shared
 	Progress func(done, total int, what string)
 }
@@ -50,10 +50,10 @@ func Growth(ctx context.Context, opt GrowthOptions) (*GrowthResult, error) {
 		axes[0].runs = append(axes[0].runs, run{n, Load{Jobs: 100, Tasks: n / 100, Nodes: 100, Each: 6}})
 	}
 	for n := int64(100); n <= 100_000; n *= 10 {
-		axes[1].runs = append(axes[1].runs, run{n, Load{Jobs: n, Tasks: 10_000_000 / n, Nodes: 100, Each: 6}})
+		axes[1].runs = append(axes[1].runs, run{n, Load{Jobs: n, Tasks: min(10_000_000, opt.MaxTasks) / n, Nodes: 100, Each: 6}})
 	}
 	for n := 100; n <= 10_000; n *= 10 {
-		axes[2].runs = append(axes[2].runs, run{int64(n), Load{Jobs: 100, Tasks: 40_000, Nodes: n, Each: 6}})
+		axes[2].runs = append(axes[2].runs, run{int64(n), Load{Jobs: 100, Tasks: min(4_000_000, opt.MaxTasks) / 100, Nodes: n, Each: 6}})
 	}
 	total := 0
 	for _, a := range axes {

@@ -13,11 +13,11 @@ import (
 
 // Limits that bound the file size. With 24,000 jobs and three schedulers nothing is cut.
 const (
-	maxChartRuns   = 12        // schedulers in the charts
-	maxQueues      = 8         // queues with a colour of their own; beyond it the smallest become "others"
-	maxCurvePoints = 2000      // of one curve
-	maxTimeValues  = 100_000   // containers by queue and interval, all runs together
-	maxJobBytes    = 1_600_000 // of the jobs, as estimated by thinJobs
+	maxChartRuns   = 12      // schedulers in the charts
+	maxQueues      = 8       // queues with a colour of their own; beyond it the smallest become "others"
+	maxCurvePoints = 2000    // of one curve
+	maxTimeValues  = 100_000 // containers by queue and interval, all runs together
+	waitingPoints  = 600     // intervals of the jobs that wait
 )
 
 // chartData is the charts' data as JSON. Numbers are rounded to screen resolution.
@@ -28,7 +28,13 @@ func chartData(d Data, names []string) template.JS {
 		Runs   []chartRun `json:"runs"`
 		Queues []string   `json:"queues"`
 		Jobs   jobColumns `json:"jobs"`
-	}{[]chartRun{}, append([]string{}, queues...), newJobColumns(runs, index)}
+		// Waiting are jobs that wait, by run, over equal intervals between From and To.
+		From    rounded     `json:"from"`
+		To      rounded     `json:"to"`
+		Waiting [][]rounded `json:"waiting"`
+	}{Runs: []chartRun{}, Queues: append([]string{}, queues...), Jobs: newJobColumns(runs, index)}
+	from, to := span(runs)
+	data.From, data.To, data.Waiting = rounded{from, 9}, rounded{to, 9}, [][]rounded{}
 	for i, r := range runs {
 		as := func(of func(Run) Curve) string {
 			if k := alikeCurve(runs[:i], of, of(r)); k >= 0 {
@@ -40,8 +46,46 @@ func chartData(d Data, names []string) template.JS {
 			names[i], rounded{r.Timeline.Ceiling, 9}, newCurveData(r.Wait), as(waitOf), newCurveData(r.Elapsed), as(elapsedOf), newCurveData(r.Slowdown), as(slowdownOf),
 			newTimelineData(r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues)))),
 		})
+		data.Waiting = append(data.Waiting, resample(r.Timeline, from, to, waitingPoints))
 	}
 	return script(data)
+}
+
+// span is the time of all runs that know how many jobs wait; nothing: 0 to 0.
+func span(runs []Run) (from, to float64) {
+	from, to = math.Inf(1), math.Inf(-1)
+	for _, r := range runs {
+		if n := len(r.Timeline.Edges); len(r.Timeline.Waiting) > 0 {
+			from, to = min(from, r.Timeline.Edges[0]), max(to, r.Timeline.Edges[n-1])
+		}
+	}
+	if !(to > from) {
+		return 0, 0
+	}
+	return from, to
+}
+
+// resample averages the jobs that wait over n equal intervals, the same for all runs, so that runs can be subtracted. After its end nobody waits.
+func resample(t Timeline, from, to float64, n int) []rounded {
+	out := []rounded{}
+	if !(to > from) || len(t.Waiting) == 0 {
+		return out
+	}
+	width := (to - from) / float64(n)
+	for i, k := 0, 0; i < n; i++ {
+		begin, end := from+float64(i)*width, from+float64(i+1)*width
+		for k < len(t.Waiting) && t.Edges[k+1] <= begin {
+			k++
+		}
+		area := 0.0
+		for m := k; m < len(t.Waiting) && t.Edges[m] < end; m++ {
+			if v := t.Waiting[m]; finite(v) {
+				area += v * max(0, min(end, t.Edges[m+1])-max(begin, t.Edges[m]))
+			}
+		}
+		out = append(out, rounded{area / width, 4})
+	}
+	return out
 }
 
 // chartRun is the chart data of a run. The As fields name an earlier run with the same curve.

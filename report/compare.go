@@ -48,28 +48,9 @@ func newComparison(rows []Row, runs []head, ground string) *comparison {
 		var values []float64
 		for _, cell := range row.Cells {
 			values = append(values, cell.Value)
+			c.None = c.None || cell.Verdict == None
 		}
-		write := column(values, row.Unit)
-		for r, cell := range row.Cells {
-			out := compareCell{Value: write(cell.Value), Key: key(cell.Value), First: r == 0}
-			if r > 0 {
-				out.Change, out.Half = change(cell, row.Cells[0].Value, row.Unit)
-				if out.Range = interval(cell); out.Range != "" {
-					out.Half = ""
-				}
-				switch cell.Verdict {
-				case Better:
-					out.Class, out.Words = "good", "better"
-				case Worse:
-					out.Class, out.Words = "bad", "worse"
-				case None:
-					out.Class, out.Words, c.None = "same none", "not judged", true
-				default:
-					out.Class, out.Words = "same", "no clear difference"
-				}
-			}
-			cells[i] = append(cells[i], out)
-		}
+		cells[i] = compareCells(row, column(values, row.Unit))
 	}
 	if !c.Turned {
 		for i, row := range rows {
@@ -89,6 +70,33 @@ func newComparison(rows []Row, runs []head, ground string) *comparison {
 		c.Lines = append(c.Lines, line)
 	}
 	return c
+}
+
+// compareCells are the cells of a row, with how each differs from the first.
+func compareCells(row Row, write func(float64) string) []compareCell {
+	out := make([]compareCell, len(row.Cells))
+	for r, cell := range row.Cells {
+		out[r] = compareCell{Value: write(cell.Value), Key: key(cell.Value), First: r == 0}
+		if r == 0 {
+			continue
+		}
+		c := &out[r]
+		c.Change, c.Half = change(cell, row.Cells[0].Value, row.Unit)
+		if c.Range = interval(cell); c.Range != "" {
+			c.Half = ""
+		}
+		switch cell.Verdict {
+		case Better:
+			c.Class, c.Words = "good", "better"
+		case Worse:
+			c.Class, c.Words = "bad", "worse"
+		case None:
+			c.Class, c.Words = "same none", "not judged"
+		default:
+			c.Class, c.Words = "same", "no clear difference"
+		}
+	}
+	return out
 }
 
 func stat(s result.Stats, v float64) float64 {

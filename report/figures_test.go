@@ -3,7 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,27 +74,19 @@ func TestInterval(t *testing.T) {
 func TestOneUnitPerColumn(t *testing.T) {
 	d := sample(100, eightQueues, "fair", "fifo")
 	d.Comparison = []Row{{Metric: "median wait", Unit: Seconds, Cells: []Cell{{Value: 0.1}, {Value: 1596, Change: 1e6}}}}
-	for i, q := range d.Runs[1].Result.ByQueue {
-		q.Wait.Count, q.Wait.Median, q.Wait.P95 = 10, 0.5, 60*float64(i+1)
-		d.Runs[1].Result.ByQueue[i] = q
+	for i := range d.Groups[0].Lines {
+		cells := d.Groups[0].Lines[i].Rows[0].Cells
+		cells[0].Value, cells[1].Value = 0.5, 60*float64(i+1)
 	}
 	html := body(t, d)
 	has(t, html, "<td class=\"n\">0.1\u00a0s</td><td class=\"n\">1,596\u00a0s</td>")
 	table, _, _ := strings.Cut(html[strings.Index(html, `id="by-queue"`):], "</table>")
-	units := map[string]map[string]bool{}
-	for _, line := range strings.Split(table, "<tr>") {
-		for i, cell := range strings.Split(line, "<td ") {
-			if _, name, ok := strings.Cut(strings.TrimSpace(cell), "\u00a0"); ok {
-				at := strconv.Itoa((i - 4) / 2) // three columns come first, then two a metric
-				if units[at] == nil {
-					units[at] = map[string]bool{}
-				}
-				units[at][strings.TrimSpace(strings.Split(name, "<")[0])] = true
-			}
-		}
+	units := map[string]bool{}
+	for _, m := range regexp.MustCompile(`data-v="[^"]*">[^<]*\x{a0}(\pL+)`).FindAllStringSubmatch(table, -1) {
+		units[m[1]] = true
 	}
-	if len(units) != 2 || len(units["0"]) != 1 || len(units["1"]) != 1 {
-		t.Errorf("units by metric: %v", units)
+	if len(units) != 1 {
+		t.Errorf("units of p95 elapsed: %v", units)
 	}
 }
 
@@ -140,7 +132,7 @@ func TestPropertyLabelsAreDistinct(t *testing.T) {
 
 func TestEmphasise(t *testing.T) {
 	got := emphasise("p95 wait: fair -43 % +- 5, unfair is not fair:by=user against fifo.", []string{"fifo", "fair", "fair:by=user"})
-	want := []span{{"p95 wait: ", false}, {"fair", true}, {" −43\u00a0% ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
+	want := []piece{{"p95 wait: ", false}, {"fair", true}, {" −43\u00a0% ± 5, unfair is not ", false}, {"fair:by=user", true}, {" against ", false}, {"fifo", true}, {".", false}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -240,22 +232,29 @@ func TestJobColumns(t *testing.T) {
 	})
 }
 
-func TestThinningKeepsTheLimit(t *testing.T) {
-	d := sample(60_000, eightQueues, "fifo", "fair", "capacity")
-	for r := range d.Runs {
-		for i := range d.Runs[r].Jobs {
-			d.Runs[r].Jobs[i].ID = "application_1700000000000_" + d.Runs[r].Jobs[i].ID
+// Resampling keeps the time that jobs wait, whatever the intervals.
+func TestResampleKeepsItsArea(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tl := Timeline{Edges: []float64{float64(rapid.IntRange(0, 20).Draw(t, "begin"))}}
+		want := 0.0
+		for i := range rapid.IntRange(1, 40).Draw(t, "n") {
+			width, v := float64(rapid.IntRange(1, 9).Draw(t, "width")), float64(rapid.IntRange(0, 50).Draw(t, "waiting"))
+			tl.Edges, tl.Waiting, want = append(tl.Edges, tl.Edges[i]+width), append(tl.Waiting, v), want+v*width
 		}
-	}
-	html := write(t, d)
-	if len(html) >= 3_000_000 {
-		t.Errorf("%d bytes", len(html))
-	}
-	keep(t, "large", html)
-	first := pageData(t, html)["jobs"].(map[string]any)["runs"].([]any)[0].(map[string]any)
-	if of := first["of"].(float64); of != 60_000 {
-		t.Errorf("the page speaks of %v jobs", of)
-	}
+		other := Timeline{Edges: []float64{0, 500}, Waiting: []float64{1}}
+		from, to := span([]Run{{}, {Timeline: tl}, {Timeline: other}})
+		if from != 0 || to != 500 {
+			t.Fatalf("from %v to %v", from, to)
+		}
+		n := rapid.IntRange(1, 700).Draw(t, "points")
+		area := 0.0
+		for _, v := range resample(tl, from, to, n) {
+			area += v.v * (to - from) / float64(n)
+		}
+		if math.Abs(area-want) > 1e-6*(1+want) {
+			t.Fatalf("job-seconds of waiting %v became %v", want, area)
+		}
+	})
 }
 
 // A long run in one queue: the page gets as many intervals as the limit allows.

@@ -18,8 +18,8 @@ const (
 type groupTable struct {
 	ID, Title string
 	Of        string // "queue"
-	Total     int
 	Note      string // how many there are and what was left out
+	First     int    // lines shown at first; 0: the default of the page
 	Heads     []groupHead
 	Columns   []groupColumn
 	Lines     []groupLine
@@ -37,40 +37,58 @@ type groupColumn struct {
 	Hue         int // of a scheduler's colour; 0 for none
 	Gap         bool
 	Sorted      bool
-	value       func(line []*result.Group) (float64, Unit)
 }
 
 type groupLine struct {
-	Name  string
-	Cells []groupCell
+	Name, Note string
+	Touched    bool
+	Cells      []groupCell
 }
 
 type groupCell struct {
-	Text, Key string
-	Gap       bool
+	compareCell
+	Gap bool
 }
 
-func groupTables(runs []Run, names []string) []groupTable {
+// groupTables are those of a single run.
+func groupTables(r *result.Run) []groupTable {
+	if r == nil {
+		return nil
+	}
 	var out []groupTable
 	for _, k := range []struct {
-		id, title, of string
-		groups        func(*result.Run) []result.Group
-	}{
-		{"by-queue", "By queue", "queue", func(r *result.Run) []result.Group { return r.ByQueue }},
-		{"by-user", "By user", "user", func(r *result.Run) []result.Group { return r.ByUser }},
-		{"by-class", "By class", "class", func(r *result.Run) []result.Group { return r.ByClass }},
-	} {
-		t := newGroupTable(runs, names, k.groups)
-		if t.Total == 0 || (t.Total == 1 && t.Lines[0].Name == "(none)") {
+		of     string
+		groups []result.Group
+	}{{"queue", r.ByQueue}, {"user", r.ByUser}, {"class", r.ByClass}} {
+		t := newGroupTable(k.of, len(k.groups))
+		t.fill(k.groups[:min(len(k.groups), maxGroupRows)])
+		if len(t.Lines) == 0 || (len(t.Lines) == 1 && t.Lines[0].Name == "(none)") {
 			continue
 		}
 		if k.of == "class" && len(out) > 0 && out[0].Of == "queue" && t.repeats(out[0]) {
 			continue // where each queue has its class, one table suffices
 		}
-		t.ID, t.Title, t.Of = k.id, k.title, k.of
 		out = append(out, t)
 	}
 	return out
+}
+
+func newGroupTable(of string, total int) groupTable {
+	t := groupTable{ID: "by-" + of, Title: "By " + of, Of: of}
+	var notes []string
+	if total > 1 {
+		notes = append(notes, commas(int64(total))+" in all")
+	}
+	if total > maxGroupRows {
+		notes = append(notes, fmt.Sprintf("the first %d are listed", maxGroupRows))
+	}
+	t.Note = strings.Join(notes, ", ")
+	return t
+}
+
+// Marked reports whether a variant is about some of the lines.
+func (t groupTable) Marked() bool {
+	return slices.ContainsFunc(t.Lines, func(l groupLine) bool { return l.Touched })
 }
 
 // repeats says whether a table has the same lines as another.
@@ -78,154 +96,108 @@ func (t groupTable) repeats(other groupTable) bool {
 	return slices.EqualFunc(t.Lines, other.Lines, func(a, b groupLine) bool { return a.Name == b.Name && slices.Equal(a.Cells, b.Cells) })
 }
 
-func newGroupTable(runs []Run, names []string, groups func(*result.Run) []result.Group) groupTable {
-	shown := min(len(runs), maxGroupRuns)
-	var t groupTable
-	lines := map[string][]*result.Group{}
-	var order []string
-	for r, run := range runs[:shown] {
-		if run.Result == nil {
+// fill adds the figures of a single run, a column each.
+func (t *groupTable) fill(groups []result.Group) {
+	for _, g := range groups {
+		t.Lines = append(t.Lines, groupLine{Name: cmp.Or(g.Name, "(none)")})
+	}
+	add := func(label string, u Unit, gap bool, write func(float64) string, of func(*result.Group) float64) {
+		t.Columns = append(t.Columns, groupColumn{Label: label, Gap: gap, Sorted: label == "container h"})
+		for i := range groups {
+			v := of(&groups[i])
+			cell := groupCell{compareCell{Value: figure(v, u), Key: key(v), First: true}, gap}
+			if write != nil {
+				cell.Value = write(v)
+			}
+			t.Lines[i].Cells = append(t.Lines[i].Cells, cell)
+		}
+	}
+	t.Heads = []groupHead{{"", 3, false}}
+	add("jobs", Count, false, nil, func(g *result.Group) float64 { return float64(g.Jobs) })
+	add("tasks", Count, false, nil, func(g *result.Group) float64 { return float64(g.Tasks) })
+	add("container h", Ratio, false, nil, func(g *result.Group) float64 { return g.ContainerHours })
+	quantiles := map[string]func(result.Stats) float64{
+		"mean": func(s result.Stats) float64 { return s.Mean }, "median": func(s result.Stats) float64 { return s.Median },
+		"p95": func(s result.Stats) float64 { return s.P95 }, "p99": func(s result.Stats) float64 { return s.P99 },
+	}
+	for _, m := range []struct {
+		title  string
+		unit   Unit
+		stats  func(*result.Group) result.Stats
+		labels []string
+	}{
+		{"wait", Seconds, func(g *result.Group) result.Stats { return g.Wait }, []string{"mean", "median", "p95", "p99"}},
+		{"elapsed", Seconds, func(g *result.Group) result.Stats { return g.Elapsed }, []string{"median", "p95"}},
+		{"slowdown", Ratio, func(g *result.Group) result.Stats { return g.Slowdown }, []string{"mean", "median", "p95"}},
+	} {
+		t.Heads = append(t.Heads, groupHead{m.title, len(m.labels), true})
+		of := func(label string) func(*result.Group) float64 {
+			return func(g *result.Group) float64 { s := m.stats(g); return stat(s, quantiles[label](s)) }
+		}
+		var values []float64
+		for _, label := range m.labels {
+			for i := range groups {
+				values = append(values, of(label)(&groups[i]))
+			}
+		}
+		for i, label := range m.labels {
+			add(label, m.unit, i == 0, column(values, m.unit), of(label))
+		}
+	}
+}
+
+// changeTables compare groups before and after: for each metric, the first run's figure and those of the others, with their change. With many
+// runs there is room for the first metric only.
+func changeTables(groups []Groups, runs []head) []groupTable {
+	shown := runs[:min(len(runs), maxGroupRuns)]
+	var out []groupTable
+	for _, g := range groups {
+		if len(g.Lines) == 0 {
 			continue
 		}
-		all := groups(run.Result)
-		for i := range all {
-			if lines[all[i].Name] == nil {
-				lines[all[i].Name] = make([]*result.Group, shown)
-				order = append(order, all[i].Name)
+		t := newGroupTable(g.Kind, len(g.Lines))
+		t.First = firstChanges
+		metrics := len(g.Lines[0].Rows)
+		if n := len(shown); n > 2 {
+			metrics = min(metrics, max(1, 5-n))
+		}
+		t.Heads, t.Columns = []groupHead{{"", 1, false}}, []groupColumn{{Label: "jobs"}}
+		lines := g.Lines[:min(len(g.Lines), maxGroupRows)]
+		for _, l := range lines {
+			jobs := commas(l.Jobs[0])
+			for _, n := range l.Jobs[1:] {
+				if n != l.Jobs[0] {
+					jobs = commas(slices.Min(l.Jobs)) + "–" + commas(slices.Max(l.Jobs))
+				}
 			}
-			lines[all[i].Name][r] = &all[i]
+			line := groupLine{Name: cmp.Or(l.Name, "(none)"), Touched: l.Touched, Cells: []groupCell{{compareCell{Value: jobs, Key: key(float64(l.Jobs[0])), First: true}, false}}}
+			if l.Few {
+				line.Note = "few jobs"
+			}
+			t.Lines = append(t.Lines, line)
 		}
-	}
-	hours := func(name string) float64 {
-		h, _ := ofFirst(func(g *result.Group) float64 { return g.ContainerHours }, Ratio)(lines[name])
-		return h
-	}
-	slices.SortFunc(order, func(a, b string) int { return cmp.Or(cmp.Compare(hours(b), hours(a)), cmp.Compare(a, b)) })
-	t.Total = len(order)
-	var notes []string
-	if t.Total > 1 {
-		notes = append(notes, commas(int64(t.Total))+" in all")
-	}
-	if t.Total > maxGroupRows {
-		notes = append(notes, fmt.Sprintf("the largest %d are listed", maxGroupRows))
-		order = order[:maxGroupRows]
-	}
-	if len(runs) > shown {
-		notes = append(notes, fmt.Sprintf("under the first %d of %d schedulers", shown, len(runs)))
-	}
-	t.Note = strings.Join(notes, ", ")
-	t.columns(names[:shown], runs)
-	for _, name := range order {
-		name = cmp.Or(name, "(none)")
-		t.Lines = append(t.Lines, groupLine{Name: name})
-	}
-	for from := 0; from < len(t.Columns); { // the columns of one metric
-		to := from + 1
-		for ; to < len(t.Columns) && !t.Columns[to].Gap; to++ {
-		}
-		var times []float64
-		for _, c := range t.Columns[from:to] {
-			for _, name := range order {
-				if v, u := c.value(lines[name]); u == Seconds {
-					times = append(times, v)
+		for m := range metrics {
+			t.Heads = append(t.Heads, groupHead{g.Lines[0].Rows[m].Metric, len(shown), true})
+			for r, h := range shown {
+				t.Columns = append(t.Columns, groupColumn{Label: h.Name, Full: h.Full, Hue: h.Hue, Gap: r == 0})
+			}
+			var values []float64
+			for _, l := range lines {
+				for _, c := range l.Rows[m].Cells[:len(shown)] {
+					values = append(values, c.Value)
+				}
+			}
+			write := column(values, g.Lines[0].Rows[m].Unit)
+			for i, l := range lines {
+				for r, c := range compareCells(l.Rows[m], write)[:len(shown)] {
+					t.Lines[i].Cells = append(t.Lines[i].Cells, groupCell{c, r == 0})
 				}
 			}
 		}
-		seconds := column(times, Seconds)
-		for _, c := range t.Columns[from:to] {
-			for i, name := range order {
-				v, u := c.value(lines[name])
-				cell := groupCell{figure(v, u), key(v), c.Gap}
-				if u == Seconds {
-					cell.Text = seconds(v)
-				}
-				t.Lines[i].Cells = append(t.Lines[i].Cells, cell)
-			}
-		}
-		from = to
+		out = append(out, t)
 	}
-	return t
+	return out
 }
 
-// columns chooses the columns: many figures of one scheduler, a few of several side by side.
-func (t *groupTable) columns(names []string, runs []Run) {
-	t.Heads = []groupHead{{"", 3, false}}
-	t.Columns = []groupColumn{
-		{Label: "jobs", value: ofFirst(func(g *result.Group) float64 { return float64(g.Jobs) }, Count)},
-		{Label: "tasks", value: ofFirst(func(g *result.Group) float64 { return float64(g.Tasks) }, Count)},
-		{Label: "container h", Sorted: true, value: ofFirst(func(g *result.Group) float64 { return g.ContainerHours }, Ratio)},
-	}
-	wait := func(g *result.Group) result.Stats { return g.Wait }
-	elapsed := func(g *result.Group) result.Stats { return g.Elapsed }
-	slowdown := func(g *result.Group) result.Stats { return g.Slowdown }
-	mean := func(s result.Stats) float64 { return s.Mean }
-	median := func(s result.Stats) float64 { return s.Median }
-	p95 := func(s result.Stats) float64 { return s.P95 }
-	p99 := func(s result.Stats) float64 { return s.P99 }
-	type quantile struct {
-		label string
-		of    func(result.Stats) float64
-	}
-	if len(names) == 1 {
-		for _, m := range []struct {
-			title string
-			stats func(*result.Group) result.Stats
-			unit  Unit
-			of    []quantile
-		}{
-			{"wait", wait, Seconds, []quantile{{"mean", mean}, {"median", median}, {"p95", p95}, {"p99", p99}}},
-			{"elapsed", elapsed, Seconds, []quantile{{"median", median}, {"p95", p95}}},
-			{"slowdown", slowdown, Ratio, []quantile{{"mean", mean}, {"median", median}, {"p95", p95}}},
-		} {
-			t.Heads = append(t.Heads, groupHead{m.title, len(m.of), true})
-			for i, q := range m.of {
-				t.Columns = append(t.Columns, groupColumn{Label: q.label, Gap: i == 0, value: statOf(0, m.stats, q.of, m.unit)})
-			}
-		}
-		return
-	}
-	type metric struct {
-		title string
-		stats func(*result.Group) result.Stats
-		of    func(result.Stats) float64
-		unit  Unit
-	}
-	metrics := []metric{
-		{"median wait", wait, median, Seconds},
-		{"p95 wait", wait, p95, Seconds},
-		{"p95 slowdown", slowdown, p95, Ratio},
-	}
-	if len(names) > 3 {
-		metrics = metrics[1:]
-	}
-	for _, m := range metrics {
-		t.Heads = append(t.Heads, groupHead{m.title, len(names), true})
-		for r, name := range names {
-			t.Columns = append(t.Columns, groupColumn{
-				Label: name, Full: runs[r].Name, Hue: r%8 + 1, Gap: r == 0, value: statOf(r, m.stats, m.of, m.unit),
-			})
-		}
-	}
-}
-
-// ofFirst reads scheduler-independent values from the first run that has the group.
-func ofFirst(of func(*result.Group) float64, u Unit) func([]*result.Group) (float64, Unit) {
-	return func(line []*result.Group) (float64, Unit) {
-		for _, g := range line {
-			if g != nil {
-				return of(g), u
-			}
-		}
-		return nan, u
-	}
-}
-
-func statOf(r int, stats func(*result.Group) result.Stats, of func(result.Stats) float64, u Unit) func([]*result.Group) (float64, Unit) {
-	return func(line []*result.Group) (float64, Unit) {
-		if line[r] == nil {
-			return nan, u
-		}
-		s := stats(line[r])
-		return stat(s, of(s)), u
-	}
-}
+// firstChanges is the number of lines of a comparison of groups that the page shows at first.
+const firstChanges = 5

@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"sort"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/result"
@@ -45,12 +44,13 @@ func joinJobs(runs []Run) []jobLine {
 	return lines
 }
 
-// jobColumns are jobs by column: the id without the prefix all share, user, queue, tasks, submission as steps of a tick, the
-// elapsed time alone, and for each run wait and run time. Slowdown is elapsed over alone, so it needs no column. A job that never
-// started has no run time; one that did not finish has a negative one: the time it had run when the simulation ended.
+// maxJobs is the number of jobs up to which they are drawn as bars: more cannot be told apart.
+const maxJobs = 200
+
+// jobColumns are jobs by column: id, user, queue, tasks, submission, the elapsed time alone, and for each run wait and run time. Slowdown is
+// elapsed over alone, so it needs no column. A job that never started has no run time; one that did not finish has a negative one: the time it
+// had run when the simulation ended.
 type jobColumns struct {
-	Tick   rounded   `json:"tick"`
-	Prefix string    `json:"prefix"`
 	Users  []string  `json:"users"`
 	ID     []string  `json:"id"`
 	User   []int     `json:"user"`
@@ -62,35 +62,34 @@ type jobColumns struct {
 }
 
 type runJobs struct {
-	N    int       `json:"n"`
-	Of   int64     `json:"of"`
 	Wait []rounded `json:"wait"`
 	Run  []rounded `json:"run"`
 }
 
+// drawsJobs reports whether the jobs of runs are few enough to be drawn.
+func drawsJobs(runs []Run) bool {
+	most := 0
+	for _, r := range runs {
+		most = max(most, len(r.Jobs))
+	}
+	return most > 0 && most <= maxJobs
+}
+
 func newJobColumns(runs []Run, queues map[string]int) jobColumns {
-	lines := joinJobs(runs)
-	prefix := sharedPrefix(lines)
-	lines = thinJobs(lines, len(prefix), len(runs))
+	var lines []jobLine
+	if drawsJobs(runs) {
+		lines = joinJobs(runs)
+	}
 	n := len(lines)
-	tick := 0.01
-	if n > 0 && lines[n-1].first.Submit-lines[0].first.Submit > 3e4 {
-		tick = 0.1
-	}
 	users, userIndex := userNames(lines)
-	d := jobColumns{
-		rounded{tick, 3}, prefix, users, make([]string, n), make([]int, n), make([]int, n), make([]int64, n), make([]rounded, n), make([]rounded, n), make([]runJobs, len(runs)),
-	}
-	last := 0.0
+	d := jobColumns{users, make([]string, n), make([]int, n), make([]int, n), make([]int64, n), make([]rounded, n), make([]rounded, n), make([]runJobs, len(runs))}
 	for i, l := range lines {
-		now := math.Round(l.first.Submit / tick)
-		d.ID[i], d.User[i], d.Queue[i], d.Tasks[i] = clip(l.first.ID[len(prefix):], 80), userIndex[l.first.User], queues[l.first.Queue], l.first.Tasks
-		d.Submit[i], d.Alone[i] = rounded{now - last, 15}, rounded{l.alone(), 4}
-		last = now
+		d.ID[i], d.User[i], d.Queue[i], d.Tasks[i] = clip(l.first.ID, 80), userIndex[l.first.User], queues[l.first.Queue], l.first.Tasks
+		d.Submit[i], d.Alone[i] = rounded{math.Round(l.first.Submit*100) / 100, 15}, rounded{l.alone(), 4}
 	}
 	for r := range runs {
 		end := runEnd(runs[r])
-		one := runJobs{len(runs[r].Jobs), runs[r].drawable(), make([]rounded, n), make([]rounded, n)}
+		one := runJobs{make([]rounded, n), make([]rounded, n)}
 		for i, l := range lines {
 			wait, run := l.times(r, end)
 			one.Wait[i], one.Run[i] = rounded{wait, 4}, rounded{run, 4}
@@ -98,15 +97,6 @@ func newJobColumns(runs []Run, queues map[string]int) jobColumns {
 		d.Runs[r] = one
 	}
 	return d
-}
-
-// drawable is the number of jobs of the run that could be drawn, of which Jobs may be a sample: all but refused ones.
-func (r Run) drawable() int64 {
-	n := r.JobsTotal
-	if r.Result != nil {
-		n -= r.Result.Jobs.Refused
-	}
-	return max(n, int64(len(r.Jobs)))
 }
 
 // times returns a job's wait and run time in run r, in the form jobColumns describes; NaN for what it does not have.
@@ -145,23 +135,6 @@ func runEnd(r Run) float64 {
 	return end
 }
 
-// thinJobs takes every k-th job, such that the output stays within its limit.
-func thinJobs(lines []jobLine, prefix, runs int) []jobLine {
-	size := 0
-	for _, l := range lines {
-		size += min(80, len(l.first.ID)-prefix) + 24 + 12*runs
-	}
-	if size <= maxJobBytes {
-		return lines
-	}
-	keep := max(1, int(float64(len(lines))*maxJobBytes/float64(size)))
-	out := make([]jobLine, keep)
-	for i := range out {
-		out[i] = lines[i*len(lines)/keep]
-	}
-	return out
-}
-
 func userNames(lines []jobLine) ([]string, map[string]int) {
 	index := map[string]int{}
 	names := []string{}
@@ -172,23 +145,6 @@ func userNames(lines []jobLine) ([]string, map[string]int) {
 		}
 	}
 	return names, index
-}
-
-// sharedPrefix is what all ids start with, cut at a whole character.
-func sharedPrefix(lines []jobLine) string {
-	if len(lines) < 2 {
-		return ""
-	}
-	prefix := lines[0].first.ID
-	for _, l := range lines[1:] {
-		for !strings.HasPrefix(l.first.ID, prefix) {
-			prefix = prefix[:len(prefix)-1]
-		}
-	}
-	for prefix != "" && !utf8.ValidString(prefix) {
-		prefix = prefix[:len(prefix)-1]
-	}
-	return prefix
 }
 
 // clip truncates text too long for a tooltip.

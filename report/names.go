@@ -121,8 +121,8 @@ func dropShared(labels []string, policy string, of []int) {
 	}
 }
 
-// span is a piece of a sentence, set in bold when it is a scheduler's name.
-type span struct {
+// piece is a part of a sentence, set in bold when it is a scheduler's name.
+type piece struct {
 	Text string
 	Bold bool
 }
@@ -131,11 +131,11 @@ var hyphenMinus = regexp.MustCompile(`(^|[\s(])-(\d)`)
 
 // typeset replaces ASCII characters by their typographic forms.
 func typeset(sentence string) string {
-	return unit.NoBreak(hyphenMinus.ReplaceAllString(strings.ReplaceAll(sentence, "+-", "±"), "${1}"+minus+"${2}"))
+	return unit.NoBreak(hyphenMinus.ReplaceAllString(strings.NewReplacer("+-", "±", "->", "→").Replace(sentence), "${1}"+minus+"${2}"))
 }
 
 // emphasise splits a sentence at the names of schedulers, to set them in bold.
-func emphasise(sentence string, names []string) []span {
+func emphasise(sentence string, names []string) []piece {
 	sentence = typeset(sentence)
 	var words []string
 	for _, n := range names {
@@ -144,20 +144,20 @@ func emphasise(sentence string, names []string) []span {
 		}
 	}
 	if len(words) == 0 || len(words) > 50 {
-		return []span{{Text: sentence}}
+		return []piece{{Text: sentence}}
 	}
 	sort.SliceStable(words, func(i, j int) bool { return len(words[i]) > len(words[j]) })
 	found := regexp.MustCompile(`(^|[\s(,;:])(` + strings.Join(words, "|") + `)($|[\s),;:.'])`)
-	var out []span
+	var out []piece
 	for rest := sentence; rest != ""; {
 		at := found.FindStringSubmatchIndex(rest)
 		if at == nil {
-			return append(out, span{Text: rest})
+			return append(out, piece{Text: rest})
 		}
 		if at[4] > 0 {
-			out = append(out, span{Text: rest[:at[4]]})
+			out = append(out, piece{Text: rest[:at[4]]})
 		}
-		out = append(out, span{Text: rest[at[4]:at[5]], Bold: true})
+		out = append(out, piece{Text: rest[at[4]:at[5]], Bold: true})
 		rest = rest[at[5]:]
 	}
 	return out

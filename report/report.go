@@ -1,8 +1,8 @@
 // Package report writes a run, or a comparison of runs, as one self-contained HTML file: it opens from disk, without a
 // network, in light and dark mode, and prints.
 //
-// The page follows a reader's questions: the verdict, the figures, who waits how long, what
-// the cluster does meanwhile, how queues, users and classes fare, and the assumptions.
+// The page follows a reader's questions: the verdict, who loses and who gains, the figures, who waits how long, what the cluster does
+// meanwhile, and the assumptions.
 //
 // Everything a reader needs as figures is plain HTML, written here and readable without script. The charts are drawn in the browser
 // from one JSON element by a bundle of Apache ECharts (folder chart) and the page's own scripts (folder page).
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/result"
 )
@@ -29,8 +30,8 @@ type Data struct {
 	Subtitle string
 	// Size says how much was run, such as "24,442 jobs in 8 queues, 5 seeds"; it follows the subtitle.
 	Size string
-	// Verdicts are sentences. The first is the headline.
-	Verdicts []string
+	// Answers are the verdict: what is to be said of each variant, or of a single run.
+	Answers []string
 	// Partial says that the work was stopped early; the page opens with it.
 	Partial bool
 	// Notices are what a reader must know before any figure, such as jobs that are not in it. When there are none, they are made
@@ -40,6 +41,9 @@ type Data struct {
 	// Runs has one entry a scheduler. The first is the one that the others are compared with.
 	Runs       []Run
 	Comparison []Row // the table of differences; needs several runs
+	Levels     []Row // service levels, in a table of their own
+	Others     []Row // further metrics, on demand
+	Groups     []Groups
 
 	// Facts are further lines of "what this rests on", such as workload and cluster, shown first and in this order.
 	Facts       []Fact
@@ -61,27 +65,26 @@ type Fact struct{ Label, Value string }
 
 // Run is what one scheduler did.
 type Run struct {
-	// Name is the scheduler as typed. Of a path, the page shows the last part.
-	Name string
+	// Name is the scheduler as typed, or the variant. Label is how it is shown; "": of a path, the last part.
+	Name, Label string
 	// Result is needed for the tables; of several seeds, that of the first.
 	Result *result.Run
 
 	Timeline Timeline
 	ByJob    Timeline // of a run with few jobs: a job in place of each queue
 
-	// Jobs are the finished and unfinished jobs, or a sample of them, in order of submission. JobsTotal is how many there
-	// were, when it is a sample.
-	Jobs      []result.JobRow
-	JobsTotal int64
+	// Jobs are the finished and unfinished jobs of a small run, in order of submission.
+	Jobs []result.JobRow
 
 	Wait, Elapsed, Slowdown Curve
 }
 
-// Timeline is how many containers each queue held, on average, in each interval.
+// Timeline is how many containers each queue held, and how many jobs waited, on average, in each interval.
 type Timeline struct {
 	Edges      []float64   // seconds, ascending; one more than there are intervals
 	Queues     []string    // by name
 	Containers [][]float64 // by queue, then by interval
+	Waiting    []float64   // by interval; nil: unknown
 	Ceiling    float64     // how many containers the cluster has; 0 when that has no meaning
 }
 
@@ -104,6 +107,21 @@ type Row struct {
 	Metric string
 	Unit   Unit
 	Cells  []Cell // one a run
+}
+
+// Groups compares the queues, users or classes of the runs, in the order in which they are shown.
+type Groups struct {
+	Kind  string // "queue"
+	Lines []GroupLine
+}
+
+// GroupLine is one queue, user or class: a row for each metric, all lines with the same metrics.
+type GroupLine struct {
+	Name    string
+	Jobs    []int64 // by run
+	Touched bool    // a variant is about it
+	Few     bool    // too few jobs to be judged
+	Rows    []Row
 }
 
 // Cell is one run's figure and how it differs from the first run's.
@@ -138,7 +156,7 @@ var pageFiles embed.FS
 var chartBundle string
 
 // Scripts of the page, in the order in which they must run. They share one scope.
-var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "jobs.js", "tables.js", "start.js"}
+var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "waiting.js", "jobs.js", "tables.js", "start.js"}
 
 var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html", "page/shell.html"))
 
@@ -152,7 +170,13 @@ func Write(w io.Writer, d Data) error {
 			return fmt.Errorf("writing the report %q: run %d (%s): %w", d.Title, i+1, r.Name, err)
 		}
 	}
-	for _, row := range d.Comparison {
+	rows := slices.Concat(d.Comparison, d.Levels, d.Others)
+	for _, g := range d.Groups {
+		for _, l := range g.Lines {
+			rows = append(rows, l.Rows...)
+		}
+	}
+	for _, row := range rows {
 		if len(row.Cells) != len(d.Runs) {
 			return fmt.Errorf("writing the report %q: %q has %d figures for %d runs", d.Title, row.Metric, len(row.Cells), len(d.Runs))
 		}
@@ -181,6 +205,9 @@ func (r Run) check() error {
 			if len(row) != max(0, len(t.Edges)-1) {
 				return fmt.Errorf("its timeline has %d edges, but %d intervals for queue %s", len(t.Edges), len(row), t.Queues[q])
 			}
+		}
+		if n := len(t.Waiting); n > 0 && n != len(t.Edges)-1 {
+			return fmt.Errorf("its timeline has %d edges, but %d intervals of waiting jobs", len(t.Edges), n)
 		}
 	}
 	for _, c := range []Curve{r.Wait, r.Elapsed, r.Slowdown} {

@@ -56,9 +56,12 @@ func TestADayOfThreeSchedulersIsUnder3MB(t *testing.T) {
 	if len(html) >= 3_000_000 {
 		t.Errorf("%d bytes, want under 3 MB", len(html))
 	}
-	jobs := pageData(t, html)["jobs"].(map[string]any)
-	if n := len(jobs["id"].([]any)); n < 20000 {
-		t.Errorf("%d jobs in the chart: nearly all should fit", n)
+	data := pageData(t, html)
+	if n := len(data["jobs"].(map[string]any)["id"].([]any)); n > 0 || strings.Contains(html, `id="chart-jobs"`) {
+		t.Errorf("%d jobs are drawn, though they cannot be told apart", n)
+	}
+	if w := data["waiting"].([]any); len(w) != 3 || len(w[2].([]any)) != waitingPoints {
+		t.Errorf("%d runs have waiting jobs", len(w))
 	}
 	if again := write(t, d); again != html {
 		t.Error("the same data gave other bytes")
@@ -66,13 +69,14 @@ func TestADayOfThreeSchedulersIsUnder3MB(t *testing.T) {
 }
 
 func TestOrderOfThePage(t *testing.T) {
-	html := write(t, sample(300, eightQueues[:3], "fifo", "fair"))
+	html := write(t, sample(maxJobs, eightQueues[:3], "fifo", "fair"))
 	keep(t, "two", html)
 	at := 0
 	for _, want := range []string{
-		"<h1>", `class="verdict"`, "<b>fair</b> brings", `id="comparison"`, "against fifo", "Who waits how long", `id="chart-wait"`, `id="chart-elapsed"`,
-		`id="chart-slowdown"`, "What the cluster does meanwhile", "the ceiling is 3,600", `id="chart-containers"`, `id="chart-jobs"`, `id="by-queue"`, `id="by-user"`,
-		`id="by-class"`, "What this rests on", "assumed", "no network model", "not modelled", "user-limit-factor", "run it again", "<span>yardmaster</span> <span>compare</span>", "1–5",
+		"<h1>", `class="verdict"`, "<b>fair</b>: better for", `id="by-queue"`, `class="touched"`, "comes first", "All jobs", `class="compare"`, "against fifo",
+		"Service levels", "jobs over 30 min", "All metrics", "fairness", "Who waits how long", `id="chart-wait"`, `id="chart-elapsed"`,
+		`id="chart-slowdown"`, "What the cluster does meanwhile", `id="chart-waiting"`, `id="chart-difference"`, "the ceiling is 3,600", `id="chart-containers"`, `id="chart-jobs"`, `id="by-user"`,
+		"What this rests on", "assumed", "no network model", "not modelled", "user-limit-factor", "run it again", "<span>yardmaster</span> <span>compare</span>", "1–5",
 	} {
 		i := strings.Index(html[at:], want)
 		if i < 0 {
@@ -85,7 +89,7 @@ func TestOrderOfThePage(t *testing.T) {
 func TestOneRun(t *testing.T) {
 	d := sample(500, eightQueues, "fifo")
 	d.Title = "fifo on one busy day"
-	d.Verdicts = []string{"Half of the jobs wait less than 5 s; one in twenty waits longer than 20 min."}
+	d.Answers = []string{"Half of the jobs wait less than 5 s; one in twenty waits longer than 20 min."}
 	html := write(t, d)
 	keep(t, "one", html)
 	for _, want := range []string{`id="figures"`, "makespan", "71.3\u00a0%", "response ratio", "p99"} {
@@ -93,7 +97,7 @@ func TestOneRun(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if strings.Contains(html, `id="comparison"`) || strings.Contains(html, "against") && strings.Contains(html, `class="n against"`) {
+	if strings.Contains(html, `class="compare"`) || strings.Contains(html, "against") && strings.Contains(html, `class="n against"`) {
 		t.Error("one run is compared with itself")
 	}
 }
@@ -102,10 +106,10 @@ func TestNothingLeavesItsPlace(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><!--"'&` + "\u2028" + `{{.}}`
 	d := sample(60, []string{evil, "b"}, "fifo", evil)
 	d.Title, d.Subtitle, d.Version = evil, evil, evil
-	d.Verdicts = []string{evil, evil}
+	d.Answers = []string{evil, evil}
 	d.Facts = []Fact{{evil, evil}}
 	d.Assumptions, d.NotModelled, d.Commands = []string{evil}, []string{evil, evil}, []string{evil}
-	d.Comparison[0].Metric = evil
+	d.Comparison[0].Metric, d.Groups[0].Lines[0].Name, d.Groups[0].Lines[0].Rows[0].Metric = evil, evil, evil
 	for r := range d.Runs {
 		d.Runs[r].Result.Jobs.Refused = 1
 		d.Runs[r].Result.Refusals = []result.Refusal{{Reason: evil, Jobs: 1}}
@@ -219,6 +223,8 @@ func TestWrongData(t *testing.T) {
 		"edges":              {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}, Containers: [][]float64{{1, 2}}}}}},
 		"queues":             {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}}}}},
 		"curve":              {Runs: []Run{{Wait: Curve{X: []float64{1}}}}},
+		"waiting":            {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Waiting: []float64{1, 2}}}}},
+		"cells of a group":   {Runs: []Run{{}, {}}, Groups: []Groups{{Kind: "queue", Lines: []GroupLine{{Rows: []Row{{Cells: []Cell{{}}}}}}}}},
 		"cells of the table": {Runs: []Run{{}, {}}, Comparison: []Row{{Metric: "m", Cells: []Cell{{}}}}},
 	} {
 		if err := Write(&bytes.Buffer{}, d); err == nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -16,12 +17,14 @@ type view struct {
 	Data
 	shell
 
-	Headline []span
-	Verdicts [][]span
+	Answers [][]piece
 
 	Runs    []head
 	Several bool
+	Who     *groupTable // of the kind that a variant is about, or of queues
 	Compare *comparison
+	Levels  *comparison
+	Others  *comparison
 	Figures *figures
 	OneSeed string // which seed the charts and what follows them are of
 	Curves  []curveView
@@ -86,6 +89,7 @@ type curveView struct{ ID, Title, Caption, Aria string }
 
 type clusterView struct {
 	Timeline, Jobs bool
+	Waiting        bool
 	Names          []string
 	Left           int // schedulers without charts
 	Ceiling        string
@@ -97,6 +101,9 @@ func newView(d Data) *view {
 		full[i] = r.Name
 	}
 	names := Labels(full)
+	for i, r := range d.Runs {
+		names[i] = cmp.Or(r.Label, names[i])
+	}
 	v := &view{
 		Data: d, shell: newShell(d.Commands, d.Seeds, []string{"page.css"}, scripts, chartData(d, names)),
 		Several: len(d.Runs) > 1, OneSeed: oneSeed(d.Seeds),
@@ -111,12 +118,8 @@ func newView(d Data) *view {
 			v.Facts = append(v.Facts, Fact{"scheduler " + n, full[i]})
 		}
 	}
-	for i, s := range d.Verdicts {
-		if i == 0 {
-			v.Headline = emphasise(s, names)
-		} else {
-			v.Verdicts = append(v.Verdicts, emphasise(s, names))
-		}
+	for _, s := range d.Answers {
+		v.Answers = append(v.Answers, emphasise(s, names))
 	}
 	for i, n := range d.Notices {
 		if i == maxNotices {
@@ -130,8 +133,19 @@ func newView(d Data) *view {
 	}
 	if len(d.Comparison) > 0 {
 		v.Compare = newComparison(d.Comparison, v.Runs, d.Ground)
+		if v.Groups = changeTables(d.Groups, v.Runs); len(v.Groups) > 0 {
+			at := max(0, slices.IndexFunc(v.Groups, groupTable.Marked))
+			who := v.Groups[at]
+			v.Who, v.Groups = &who, slices.Delete(v.Groups, at, at+1)
+		}
+		if len(d.Levels) > 0 {
+			v.Levels = newComparison(d.Levels, v.Runs, "")
+		}
+		if len(d.Others) > 0 {
+			v.Others = newComparison(d.Others, v.Runs, "")
+		}
 	} else if r := d.Runs[0].Result; r != nil && !v.Several {
-		v.Figures = newFigures(r)
+		v.Figures, v.Groups = newFigures(r), groupTables(r)
 	}
 	v.Curves = curveViews(d.Runs, names)
 	v.Missing = withoutCurves(d.Runs, names)
@@ -140,7 +154,6 @@ func newView(d Data) *view {
 	}
 	v.Observed = newObserved(d.Runs, v.Runs)
 	v.Cluster = newClusterView(d.Runs, names)
-	v.Groups = groupTables(d.Runs, names)
 	v.BySize, v.ByJob = sizePlot(d.Runs, v.Runs), jobPlots(d.Runs, v.Runs)
 	v.Steering = steeringViews(d.Runs, v.Runs)
 	return v
@@ -233,10 +246,10 @@ func curveViews(runs []Run, names []string) []curveView {
 
 func newClusterView(runs []Run, names []string) clusterView {
 	shown := min(len(runs), maxChartRuns)
-	v := clusterView{Names: names[:shown], Left: len(runs) - shown}
+	v := clusterView{Names: names[:shown], Left: len(runs) - shown, Jobs: drawsJobs(runs[:shown])}
 	for _, r := range runs[:shown] {
 		v.Timeline = v.Timeline || (len(r.Timeline.Edges) > 1 && len(r.Timeline.Queues) > 0)
-		v.Jobs = v.Jobs || len(r.Jobs) > 0
+		v.Waiting = v.Waiting || slices.ContainsFunc(r.Timeline.Waiting, func(n float64) bool { return n > 0 })
 		if v.Ceiling == "" && r.Timeline.Ceiling > 0 {
 			v.Ceiling = figure(r.Timeline.Ceiling, Count)
 		}

@@ -43,6 +43,7 @@ type Collector struct {
 
 	queues, users, classes groups
 
+	over  overs
 	sizes bySize
 	due   dues
 
@@ -80,6 +81,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 		c.wait.add(f.wait)
 		c.run.add(f.run)
 		c.elapsed.add(f.elapsed)
+		c.over.add(f.elapsed)
 		c.slowdown.addKnown(f.slowdown)
 		c.response.addKnown(f.response)
 		c.observed.add(r, c.exact)
@@ -131,6 +133,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		},
 		ContainerHours: round(sum.Busy.Seconds() / 3600),
 		Quantiles:      "exact",
+		Service:        c.over.figures(),
 		Locality:       c.locality,
 		ByQueue:        c.queues.figures(), ByUser: c.users.figures(), ByClass: c.classes.figures(),
 		Events: sum.Events, Decisions: sum.Decisions,

@@ -21,6 +21,7 @@ type group struct {
 	jobs, tasks             int64
 	service                 unit.Time
 	wait, elapsed, slowdown series
+	over                    overs
 }
 
 func (gs *groups) of(name string) *group {
@@ -52,6 +53,7 @@ func (g *group) add(r *sim.JobRecord, f *figures, exact bool) {
 	g.tasks += r.Job.Tasks()
 	g.wait.add(f.wait)
 	g.elapsed.add(f.elapsed)
+	g.over.add(f.elapsed)
 	g.slowdown.addKnown(f.slowdown)
 	if !exact {
 		g.toSketch()
@@ -75,7 +77,7 @@ func (gs *groups) figures() []Group {
 	for i, g := range order {
 		list[i] = Group{
 			Name: g.name, Jobs: g.jobs, Tasks: g.tasks, ContainerHours: round(g.service.Seconds() / 3600),
-			Wait: g.wait.stats(), Elapsed: g.elapsed.stats(), Slowdown: g.slowdown.stats(),
+			Wait: g.wait.stats(), Elapsed: g.elapsed.stats(), Slowdown: g.slowdown.stats(), Service: g.over.figures(),
 		}
 	}
 	return list

@@ -35,7 +35,7 @@ func held(t sim.Sink, upTo int) {
 func TestJobTimeline(t *testing.T) {
 	s := NewJobTimeline(2, 10)
 	held(Tee(NewCollector(Options{}), s), 3)
-	want := &Timeline{Edges: []float64{0, 10, 20, 30}, Queues: []string{"a", "b"}, Containers: [][]float64{{2, 1, 0}, {0, 0.8, 1}}}
+	want := &Timeline{Edges: []float64{0, 10, 20, 30}, Queues: []string{"a", "b"}, Containers: [][]float64{{2, 1, 0}, {0, 0.8, 1}}, Waiting: make([]float64, 3)}
 	if d := cmp.Diff(want, s.Timeline()); d != "" {
 		t.Error(d)
 	}

@@ -24,6 +24,7 @@ type Run struct {
 
 	Metrics   Metrics  `json:"metrics"`
 	Quantiles string   `json:"quantiles"` // "exact" or "sketch"
+	Service   []Level  `json:"service_levels"`
 	Fairness  Fairness `json:"fairness"`
 	Locality  Locality `json:"locality"`
 	Traffic   *Traffic `json:"traffic,omitempty"` // of a run with a network
@@ -122,7 +123,11 @@ type Traffic struct {
 	ReadBytes      float64   `json:"read_bytes"`
 	ShuffledBytes  float64   `json:"shuffled_bytes"`
 	CrossRackBytes float64   `json:"cross_rack_bytes"`
-	Busiest        []LinkUse `json:"busiest"` // links by the share of their capacity that was used; at most 20
+	Congested      int64     `json:"congested"`               // times that a link into or out of a rack became congested
+	MapProgress    float64   `json:"map_progress,omitempty"`  // mean share of maps done when the first reduce starts
+	OpticalBytes   float64   `json:"optical_bytes,omitempty"` // of them, sent over circuits
+	Reconfigured   int64     `json:"reconfigured,omitempty"`  // times that circuits were
+	Busiest        []LinkUse `json:"busiest"`                 // links by the share of their capacity that was used; at most 20
 }
 
 // LinkUse is what went over one link.
@@ -142,6 +147,7 @@ type Group struct {
 	Wait           Stats   `json:"wait"`
 	Elapsed        Stats   `json:"elapsed"`
 	Slowdown       Stats   `json:"slowdown"`
+	Service        []Level `json:"service_levels"`
 }
 
 // Refusal is a reason for which jobs were not admitted, failed or can never finish.
@@ -150,7 +156,7 @@ type Refusal struct {
 	Jobs   int64  `json:"jobs"`
 }
 
-// JobRow is one job of jobs.parquet in a run's output folder, and of a report's Gantt chart.
+// JobRow is one job of jobs.parquet in a run's output folder, and of a small run's chart of jobs.
 type JobRow struct {
 	ID            string  `parquet:"id" json:"id"`
 	Name          string  `parquet:"name" json:"name"`

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -198,13 +197,17 @@ func TestTimeline(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "default"}, got.Queues); diff != "" {
 		t.Error(diff)
 	}
-	var kept, late float64
+	var kept, late, waiting float64
 	for i := range n {
+		waiting += got.Waiting[i] * (got.Edges[i+1] - got.Edges[i])
 		kept += got.Containers[0][i] * (got.Edges[i+1] - got.Edges[i])
 		late += got.Containers[1][i] * (got.Edges[i+1] - got.Edges[i])
 	}
 	if math.Abs(kept-area) > 1e-3 || math.Abs(late-50) > 1e-3 {
 		t.Errorf("container-seconds %v and %v, want %v and 50", kept, late, area)
+	}
+	if math.Abs(waiting-2*area) > 1e-3 {
+		t.Errorf("job-seconds of waiting %v, want %v", waiting, 2*area)
 	}
 }
 
@@ -235,65 +238,57 @@ func TestTimelineGapsAndManyQueues(t *testing.T) {
 	}
 }
 
-func TestJobSample(t *testing.T) {
-	// play offers jobs as one scheduler or another would: in another order, with other times.
-	play := func(n, of int, seed uint64, backwards bool) []string {
-		s := NewJobSample(n, seed)
+func TestJobRows(t *testing.T) {
+	// play offers jobs in another order, as another scheduler would.
+	play := func(limit, of int, backwards bool) (ids []string) {
+		s := NewJobRows(limit)
 		for i := range of {
 			if backwards {
 				i = of - 1 - i
 			}
-			r := done(int64(i), "u", "q", float64(i), float64(of), float64(of)+1, 1)
-			if backwards {
-				r.Finish *= 3
-			}
-			switch i {
-			case 500: // the one with most tasks
-				r.Job.Stages[0].Tasks = 1000
-			case 7:
+			r := done(int64(i), "u", "q", float64(i/2), float64(of), float64(of)+1, 1)
+			if i == 7 {
 				r.Start, r.Finish, r.Outcome = -1, -1, sim.Refused
 			}
 			s.Job(r)
 		}
-		if s.Seen() != int64(of) {
-			t.Errorf("saw %d", s.Seen())
-		}
-		rows := s.Rows()
-		var ids []string
-		for i := range rows {
-			if ids = append(ids, rows[i].ID); i > 0 && rows[i].Submit < rows[i-1].Submit {
-				t.Fatal("not sorted")
-			}
+		for _, row := range s.Rows() {
+			ids = append(ids, row.ID)
 		}
 		return ids
 	}
-	ids := play(100, 5000, 1, false)
-	if len(ids) != 100 || !slices.Contains(ids, "j500") {
-		t.Fatalf("%d jobs, or the one with most tasks is missing", len(ids))
+	ids := play(100, 101, false)
+	if len(ids) != 100 || ids[0] != "j0" || slices.Contains(ids, "j7") {
+		t.Errorf("%d jobs: %q", len(ids), ids)
 	}
-	if diff := cmp.Diff(ids, play(100, 5000, 1, true)); diff != "" {
-		t.Error("another scheduler gave another sample", diff)
+	if diff := cmp.Diff(ids, play(100, 101, true)); diff != "" {
+		t.Error(diff)
 	}
-	if cmp.Equal(ids, play(100, 5000, 2, false)) {
-		t.Error("another seed gave the same sample")
+	if got := play(100, 102, false); got != nil {
+		t.Errorf("%d jobs are too many to keep", len(got))
 	}
-	if got := play(100, 60, 1, false); len(got) != 59 {
-		t.Errorf("%d of 59 rows", len(got))
+}
+
+func TestServiceLevels(t *testing.T) {
+	c := NewCollector(Options{})
+	for i, elapsed := range []float64{10, 60, 61, 1800, 2000, 10_000} {
+		c.Job(done(int64(i), "u", []string{"a", "b"}[i%2], 0, 1, elapsed, 1))
 	}
-	// Evenly: over many seeds the early half of the jobs makes up half of the sample.
-	early, all := 0, 0
-	for seed := range uint64(60) {
-		for _, id := range play(20, 600, seed, false) {
-			all++
-			if k, err := strconv.Atoi(id[1:]); err != nil {
-				t.Fatal(err)
-			} else if k < 300 {
-				early++
-			}
+	r := c.Finish(sim.Summary{Submitted: 6, Finished: 6}, Scenario{}, nil)
+	if diff := cmp.Diff([]Level{{60, 4}, {300, 3}, {1800, 2}, {7200, 1}}, r.Service); diff != "" {
+		t.Error(diff)
+	}
+	var sum [4]int64
+	for _, g := range r.ByQueue {
+		for i, l := range g.Service {
+			sum[i] += l.Jobs
 		}
 	}
-	if share := float64(early) / float64(all); share < 0.42 || share > 0.56 { // half of all but job 500
-		t.Errorf("%v of the sample is from the early half", share)
+	if sum != [4]int64{4, 3, 2, 1} {
+		t.Errorf("by queue %v", sum)
+	}
+	if got := ShareOver(r.Service, 2, 6); got != 2.0/6 || ShareOver(nil, 0, 6) != 0 || ShareOver(r.Service, 0, 0) != 0 {
+		t.Error(got)
 	}
 }
 

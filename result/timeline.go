@@ -8,11 +8,12 @@ import (
 )
 
 // Timeline is a run over time, downsampled for a chart. Interval i is from Edges[i] to Edges[i+1]; Containers holds, by queue, the average
-// number of containers in each interval.
+// number of containers in each interval, and Waiting the average number of jobs without a container.
 type Timeline struct {
 	Edges      []float64 // seconds
 	Queues     []string
 	Containers [][]float64
+	Waiting    []float64
 }
 
 // maxTimelineQueues bounds charts and memory; further queues are merged into Others.
@@ -28,14 +29,14 @@ type TimelineSink struct {
 	start unit.Time
 	names []string
 	index map[string]int
-	cells [][]float64 // containers by queue; rows may be shorter than ends: zero from there on
+	cells [][]float64 // jobs that wait, then containers by queue; rows may be shorter than ends: zero from there on
 }
 
 var _ sim.Sink = (*TimelineSink)(nil)
 
 // NewTimeline returns a sink that ends up with at most maxPoints intervals.
 func NewTimeline(maxPoints int) *TimelineSink {
-	return &TimelineSink{most: max(1, maxPoints), index: map[string]int{}}
+	return &TimelineSink{most: max(1, maxPoints), index: map[string]int{}, cells: make([][]float64, 1)}
 }
 
 // Job is a no-op: a timeline is about samples.
@@ -55,13 +56,16 @@ func (t *TimelineSink) Sample(s *sim.Sample) {
 	}
 	t.ends = append(t.ends, s.To)
 	n := len(t.ends)
-	for i := range s.Queues {
-		q := &s.Queues[i]
-		k := t.queue(q.Name)
+	add := func(k int, v float64) {
 		for len(t.cells[k]) < n {
 			t.cells[k] = append(t.cells[k], 0)
 		}
-		t.cells[k][n-1] += q.Containers // several queues may share a cell
+		t.cells[k][n-1] += v // several queues may share a cell
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		add(t.queue(q.Name), q.Containers)
+		add(0, float64(q.Waiting))
 	}
 	t.width = cmp.Or(t.width, s.To-s.From)
 	t.join(max(0, n-2))
@@ -81,7 +85,7 @@ func (t *TimelineSink) queue(name string) int {
 		}
 		name = Others
 	}
-	k := len(t.names)
+	k := len(t.cells)
 	t.index[name] = k
 	t.names = append(t.names, name)
 	t.cells = append(t.cells, nil)
@@ -146,9 +150,14 @@ func (t *TimelineSink) Timeline() *Timeline {
 		out.Edges = append(out.Edges, e.Seconds())
 	}
 	for k, row := range t.cells {
-		out.Containers[k] = make([]float64, len(t.ends))
+		cells := make([]float64, len(t.ends))
 		for i, v := range row {
-			out.Containers[k][i] = round(v)
+			cells[i] = round(v)
+		}
+		if k == 0 {
+			out.Waiting = cells
+		} else {
+			out.Containers[k-1] = cells
 		}
 	}
 	return out

@@ -12,6 +12,17 @@ import (
 // shownLinks is the number of links that are named.
 const shownLinks = 20
 
+// OpticalShare is the share of the bytes between racks that went over circuits.
+func (t *Traffic) OpticalShare() float64 { return t.OpticalBytes / max(1, t.CrossRackBytes) }
+
+// Throughput is the number of jobs finished per hour of the makespan; NaN if that is 0.
+func (r *Run) Throughput() float64 {
+	if r.Makespan == 0 {
+		return math.NaN()
+	}
+	return 3600 * float64(r.Jobs.Finished) / r.Makespan
+}
+
 func trafficOf(t *sim.Traffic) *Traffic {
 	if t == nil {
 		return nil
@@ -19,6 +30,8 @@ func trafficOf(t *sim.Traffic) *Traffic {
 	out := &Traffic{
 		Flows: t.Flows, Settled: t.Settled,
 		ReadBytes: math.Round(t.Read), ShuffledBytes: math.Round(t.Shuffled), CrossRackBytes: math.Round(t.CrossRack), Busiest: []LinkUse{},
+		OpticalBytes: math.Round(t.Optical), Reconfigured: t.Reconfigured,
+		Congested: t.Congested, MapProgress: round(t.Ready / max(1, t.Readers)),
 	}
 	links := slices.Clone(t.Links)
 	slices.SortStableFunc(links, func(a, b flow.Use) int {

@@ -33,7 +33,7 @@ type Spec struct {
 	Scheduler Scheduler
 	Seed      uint64
 	// Timing is the clock of a YARN cluster; nil: ideal time. Model is the application model and what ideal time assumes; on a YARN clock,
-	// whose Timing has its own application model, only its timeline period is used.
+	// whose Timing has its own application model, only its replicas, their placement, its losses and its timeline period are used.
 	Timing *yarn.Timing
 	Model  sim.Model
 	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: they are not needed, or tasks
@@ -44,6 +44,7 @@ type Spec struct {
 	Follow    func(*sim.JobRecord) []*workload.Job // jobs submitted when one has finished; nil: none
 	Log       *Log                                 // times of a real run to replay on a YARN clock; nil: none
 	Deadlines Deadlines
+	Start     *yarn.State // what a run on a YARN clock starts from; nil: an empty cluster
 
 	// Listeners; nil: none.
 	Sink       sim.Sink
@@ -118,10 +119,16 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 		}
 		delays, bounds, sizes = by.Delays, by.Bounds, by.Needs.Sizes
 	}
+	var worker sim.Worker
+	if s.NewWorker != nil {
+		if worker, err = s.NewWorker(); err != nil {
+			return sum, err
+		}
+	}
 	if s.Timing != nil {
 		c := yarn.Config{
 			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
-			Sample: s.Model.Sample, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
+			Sample: s.Model.Sample, Worker: worker, Replicas: s.Model.Replicas, Placement: s.Model.Placement, Losses: s.Model.Losses, Start: s.Start, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.Log != nil {
 			c.Phases, c.Ports, c.Script = s.Log.Phases, s.Log.Ports, s.Log.Script
@@ -130,12 +137,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	} else {
 		c := sim.Config{
 			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
-			Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
-		}
-		if s.NewWorker != nil {
-			if c.Worker, err = s.NewWorker(); err != nil {
-				return sum, err
-			}
+			Worker: worker, Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		sum, err = sim.Run(ctx, c)
 	}
@@ -164,18 +166,23 @@ func (s *Spec) refused() error {
 		return errors.New("a deadline factor needs the times of jobs on the empty cluster, and tasks have no lengths here")
 	}
 	if s.Timing == nil {
+		if s.Start != nil {
+			return errors.New("a run that starts from a live state needs the clock of a YARN cluster")
+		}
 		if s.Scheduler.New == nil || s.Log != nil || s.Containers != nil {
 			return errors.New("ideal time takes a policy, and replays no log of a YARN cluster")
 		}
 		return nil
 	}
 	ideal := s.Model
-	ideal.Application, ideal.Sample = "", 0
+	ideal.Application, ideal.Sample, ideal.Replicas, ideal.Placement, ideal.Losses = "", 0, 0, "", nil
 	switch {
-	case s.NewWorker != nil || s.Follow != nil || s.Cluster.Network != nil:
-		return errors.New("a YARN clock plays the lengths of tasks: no network, phases or jobs that follow others")
+	case s.Follow != nil:
+		return errors.New("a YARN clock plays no jobs that follow others")
 	case s.Cluster.Slots:
 		return errors.New("a YARN cluster has no fixed slots")
+	case slices.ContainsFunc(s.Cluster.Nodes, func(n cluster.Node) bool { return n.Speed != nil }):
+		return errors.New("a YARN clock plays tasks equally fast on every machine: leave out speed, or use --clock ideal")
 	case !reflect.DeepEqual(ideal, sim.Model{}):
 		return errors.New("a YARN clock has its own heartbeats and delays: the model of ideal time sets others")
 	}
@@ -191,8 +198,8 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, looks := made.Place.(policy.Networked); looks {
-		return nil, fmt.Errorf("%s places tasks by the load of the network, which this clock does not play: use --clock ideal", s.Name)
+	if made.Input != nil {
+		return nil, fmt.Errorf("%s places the input of jobs and picks the stage to run in a rack, which this clock does not play: use --clock ideal", s.Name)
 	}
 	if _, takes := made.Order.(policy.Preemptor); takes {
 		return nil, fmt.Errorf("%s preempts containers of running jobs, which this clock does not play: use --clock ideal", s.Name)

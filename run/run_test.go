@@ -97,11 +97,15 @@ func TestRefusals(t *testing.T) {
 			s.Scheduler = Scheduler{RM: func() (rm.Scheduler, error) { return nil, nil }}
 		}, "takes a policy"},
 		"a log in ideal time": {false, func(s *Spec) { s.Log = &Log{} }, "replays no log"},
-		"a work model on YARN": {true, func(s *Spec) {
+		"a network on YARN: fine": {true, func(s *Spec) {
+			s.Cluster.Network, _ = cluster.ParseNetwork("star:1Gbit")
 			s.NewWorker = func() (sim.Worker, error) { return transfer.New(transfer.Options{}), nil }
-		}, "lengths of tasks"},
-		"a network on YARN":         {true, func(s *Spec) { s.Cluster.Network = &cluster.Network{} }, "lengths of tasks"},
+		}, ""},
+		"replicas on YARN: fine":    {true, func(s *Spec) { s.Model.Replicas, s.Model.Placement = 2, "random" }, ""},
+		"following jobs on YARN":    {true, func(s *Spec) { s.Follow = func(*sim.JobRecord) []*workload.Job { return nil } }, "follow others"},
 		"slots on YARN":             {true, func(s *Spec) { s.Cluster.Slots = true }, "no fixed slots"},
+		"speeds on YARN":            {true, func(s *Spec) { s.Cluster.Nodes[1].Speed = &cluster.Speed{Small: 2} }, "equally fast"},
+		"speeds in ideal time":      {false, func(s *Spec) { s.Cluster.Nodes[1].Speed = &cluster.Speed{Small: 2} }, ""},
 		"heartbeats of ideal time":  {true, func(s *Spec) { s.Model.Heartbeat = unit.Second }, "own heartbeats"},
 		"a timeline's period: fine": {true, func(s *Spec) { s.Model.Sample = unit.Minute }, ""},
 	} {

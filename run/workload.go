@@ -12,6 +12,7 @@ type Workload struct {
 	SHA256   string // of the file, if it is a single one
 	Jobs     int64  // 0: unknown
 	Drawn    bool   // the jobs themselves depend on the seed
+	Draws    string // what a seed draws for itself, if Drawn: "days of the history"; "": jobs
 	InMemory int    // max jobs that runs share in memory; 0: a default; negative: never share
 	// Open starts the workload afresh. What the source says about itself goes into the result: see Described.
 	Open func(seed uint64) (workload.Source, error)
@@ -20,6 +21,16 @@ type Workload struct {
 // Jobs is a workload of jobs in memory.
 func Jobs(jobs workload.Slice) *Workload {
 	return &Workload{Jobs: int64(len(jobs)), Open: func(uint64) (workload.Source, error) { return jobs.Source(), nil }}
+}
+
+// Read reads all jobs.
+func (w *Workload) Read(seed uint64) (workload.Slice, error) {
+	src, err := w.Open(seed)
+	if err != nil {
+		return nil, err
+	}
+	defer closeSource(src)
+	return workload.ReadAll(src)
 }
 
 // Described is a source with what is known about it from elsewhere. Sources may have any of its methods.

@@ -24,11 +24,14 @@ var refusals = map[string]string{
 	"slots, hadoop": "a YARN cluster has no fixed slots",
 }
 
+// networked are the policies that need a network, and what they say where none is played. Parts of NAS need none.
+var networked = map[string]string{"shufflewatcher": "load of the network", "nas": "load of the network"}
+
 // Every policy runs on every clock and on both kinds of clusters, or is refused with a sentence. Jobs end, each
 // task is done once, and no node gives more than it has.
 func TestEveryPolicyOnEveryClock(t *testing.T) {
 	refused := map[string]bool{}
-	for _, policy := range all.Policies.Names() {
+	for _, policy := range append(all.Policies.Names(), "nas:parts=mts+ca", "nas:parts=mts") {
 		for _, clock := range []string{Ideal, SLS, Hadoop} {
 			for kind, nodes := range map[string]string{"containers": "60x6/3", "slots": "60x4+2/3"} {
 				name := policy + ", " + kind + ", " + clock
@@ -41,6 +44,18 @@ func TestEveryPolicyOnEveryClock(t *testing.T) {
 						t.Errorf("%s: %v, want %q", name, err, want)
 					}
 					continue
+				}
+				if want, needs := networked[policy]; needs {
+					if err == nil {
+						r := setup.Runs()[0]
+						r.Workload = run.Jobs(slice(t, setup))
+						_, err = run.Play(t.Context(), &r)
+					}
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%s without a network: %v, want %q", name, err, want)
+					}
+					s.Data.Network = "racks:node=1Gbit,uplink=1Gbit"
+					setup, err = s.Resolve()
 				}
 				if err != nil {
 					t.Errorf("%s: %v", name, err)

@@ -2,10 +2,12 @@ package scenario
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 )
@@ -15,7 +17,7 @@ func (s *Scenario) Command(verb string) string {
 	words := []string{"yardmaster", verb}
 	for _, set := range Settings {
 		values := set.Get(s)
-		if set.Name != "seed" && slices.Equal(values, set.Get(&defaults)) || set.Name == "seeds" && verb == "simulate" {
+		if set.Name != "seed" && slices.Equal(values, set.Get(&defaults)) || (set.Name == "seeds" || set.Name == "variant") && verb == "simulate" {
 			continue
 		}
 		for _, v := range values {
@@ -23,25 +25,28 @@ func (s *Scenario) Command(verb string) string {
 				words = append(words, "--"+set.Name)
 				continue
 			}
-			words = append(words, "--"+set.Name, quote(v))
+			words = append(words, "--"+set.Name, Quote(v))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// quote quotes a word for a shell.
-func quote(s string) string {
+// Quote quotes a word for a shell.
+func Quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Changed lists the non-default settings of the model and of trace reading, each as name=value.
+// identity are the settings that a result names by themselves.
+var identity = []string{"workload", "cluster", "scheduler", "seed", "seeds", "variant"}
+
+// Changed lists the other non-default settings, each as name=value.
 func (s *Scenario) Changed() []string {
 	out := []string{}
 	for _, set := range Settings {
-		if values := set.Get(s); (set.In != "" || strings.HasPrefix(set.Name, "scale-") || strings.HasPrefix(set.Name, "deadline-")) && !slices.Equal(values, set.Get(&defaults)) {
+		if values := set.Get(s); (set.In != "" || !slices.Contains(identity, set.Name)) && !slices.Equal(values, set.Get(&defaults)) {
 			for _, v := range values {
 				out = append(out, set.Name+"="+v)
 			}
@@ -72,10 +77,8 @@ func (s *Scenario) Assumptions() []string {
 	} else {
 		say("cluster: a container starts its task at once")
 	}
-	out = append(out, applications(m.Application == am.MapsFirst))
-	if m.Replicas > 0 {
-		say("cluster: input blocks without named hosts lie on ", strconv.Itoa(m.Replicas), " nodes, placed by the rule ", cmp.Or(m.Placement, hdfs.Default))
-	}
+	out = append(out, applications(m.Application))
+	out = append(out, replicaAssumptions(m)...)
 	switch {
 	case m.FailTask > 0:
 		attempts := cmp.Or(m.Attempts, 4)
@@ -85,19 +88,24 @@ func (s *Scenario) Assumptions() []string {
 		say("cluster: tasks do not fail")
 	}
 	out = append(out, copyAssumptions(m)...)
-	for _, l := range m.Losses {
-		until := "for good"
-		if l.For > 0 {
-			until = "for " + l.For.String()
-		}
-		say("cluster: node ", l.Node, " is lost ", l.At.String(), " after the start, ", until)
-	}
+	out = append(out, s.lossAssumptions()...)
 	return out
 }
 
+// replicaAssumptions says where input is that the workload does not locate.
+func replicaAssumptions(m *sim.Model) []string {
+	if m.Replicas == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("cluster: input blocks without named hosts lie on %d nodes, placed by the rule %s", m.Replicas, cmp.Or(m.Placement, hdfs.Default))}
+}
+
 // applications says how MapReduce jobs request containers.
-func applications(mapsFirst bool) string {
-	if mapsFirst {
+func applications(model string) string {
+	switch model {
+	case am.Overlap:
+		return "jobs: application model overlap: MapReduce jobs ask for all reduces once slow-start is reached; the scheduler chooses between maps and reduces, or starts a job's maps first"
+	case am.MapsFirst:
 		return "jobs: application model maps-first: reduces are asked for once slow-start is reached and every map has a container"
 	}
 	return "jobs: application model hadoop: MapReduce jobs ask for reduces by slow-start and ramp-up (at most half of a job's room while maps wait) and kill reduces for maps that hang"

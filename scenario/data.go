@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/sim/transfer"
@@ -20,6 +21,7 @@ type Data struct {
 	Network   string // as typed; "": the cluster file's, if any; none: no network
 	Pairs     int    // tasks of a stage up to which a shuffle is simulated between nodes, beyond that between racks; 0: the worker's default
 	Tolerance float64
+	Congested float64 // share of its capacity from which a link counts as congested
 }
 
 // defaultTolerance is that of a scenario's network: far below the accuracy of a network model.
@@ -42,6 +44,8 @@ func dataSettings() []Setting {
 			func(s *Scenario) *int { return &s.Data.Pairs }),
 		setting.Share("flow-tolerance", "model", "relative change of a link's share below which it is not propagated; 0: exact", true,
 			func(s *Scenario) *float64 { return &s.Data.Tolerance }),
+		setting.Share("congested", "model", "share of its capacity from which a link counts as congested", false,
+			func(s *Scenario) *float64 { return &s.Data.Congested }),
 	}
 }
 
@@ -66,7 +70,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 		return s.resolvePhases(out)
 	}
 	if out.Cluster.Network == nil {
-		for _, name := range []string{"pairs", "flow-tolerance"} {
+		for _, name := range []string{"pairs", "flow-tolerance", "congested"} {
 			if slices.Contains(s.Given, name) {
 				return misuse("--%s belongs to a network: add --network, or leave it out", name)
 			}
@@ -76,10 +80,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 	if err := out.Cluster.Validate(); err != nil {
 		return &MisuseError{err}
 	}
-	if s.Yarn.Clock != Ideal {
-		return misuse("--clock %s does not simulate a network: add --network none, or leave out the clock", s.Yarn.Clock)
-	}
-	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance}
+	o := transfer.Options{Pairs: int64(s.Data.Pairs), Tolerance: s.Data.Tolerance, Congested: s.Data.Congested}
 	o.Tolerance = cmp.Or(o.Tolerance, -1)
 	out.NewWorker = func() (sim.Worker, error) { return transfer.New(o), nil }
 	return nil
@@ -87,7 +88,7 @@ func (s *Scenario) resolveData(out *Setup) error {
 
 // resolvePhases gives the runs a phase model.
 func (s *Scenario) resolvePhases(out *Setup) error {
-	for _, name := range []string{"pairs", "flow-tolerance"} {
+	for _, name := range []string{"pairs", "flow-tolerance", "congested"} {
 		if slices.Contains(s.Given, name) {
 			return misuse("--%s is for task lengths with a network; --phases simulates every transfer: leave out one of them", name)
 		}
@@ -122,11 +123,35 @@ func (s *Setup) dataAssumptions() []string {
 			phases.Name, phases.Version, network)}
 	}
 	if c.Network == nil {
-		return []string{"cluster: a task's duration does not depend on the network or on where its input is"}
+		return append(speedAssumptions(c), "cluster: a task's duration does not depend on the network or on where its input is")
 	}
 	out := []string{network + "; a task fetches blocks of other nodes and its share of a shuffle before it works; disks, and writing output, take no time of their own"}
+	out = append(out, speedAssumptions(c)...)
 	if s.Scenario.Model.Replicas == 0 {
 		out = append(out, "network: input has no location unless the trace names hosts, so no block is read over it; --replicas 3 places blocks")
 	}
 	return out
+}
+
+// speedAssumptions lists the kinds of machines that are faster or slower than others.
+func speedAssumptions(c *cluster.Cluster) (out []string) {
+	var last *cluster.Speed
+	for i := range c.Nodes {
+		if n := &c.Nodes[i]; n.Speed != nil && n.Speed != last {
+			last = n.Speed
+			line := fmt.Sprintf("cluster: machines of kind %q run tasks at a speed of %v, relative to others", n.Kind, n.Speed)
+			if !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// checkPlacement rejects a placement that the cluster has no machines for.
+func (s *Scenario) checkPlacement(c *cluster.Cluster) error {
+	if s.Model.Placement == hdfs.Hybrid && s.Model.Replicas > 0 && !c.KindOf(cluster.ScaleUp) {
+		return misuse("--placement %s needs a group of kind: %s in the cluster file, and %s has none", hdfs.Hybrid, cluster.ScaleUp, s.Cluster)
+	}
+	return nil
 }

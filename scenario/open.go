@@ -10,43 +10,54 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policy/plan"
 	rmall "github.com/yardmaster/yardmaster/policy/rm/all"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/workload/trace"
 	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
 // load finds a scheduler by what was typed. On a YARN clock, which has a site, the file of a YARN scheduler means that scheduler itself; otherwise
-// it is the policy that emulates it in ideal time. An unknown name or parameter is a MisuseError, a broken file an ordinary error.
-func load(name string, site *conf.Site) (run.Scheduler, error) {
+// it is the policy that emulates it in ideal time. Edits change the file's text. An unknown name or parameter is a MisuseError, a broken file an ordinary error.
+func load(name string, site *conf.Site, edits []edit.Change) (run.Scheduler, error) {
 	s := run.Scheduler{Name: name}
 	if _, known := all.Policies.Find(name); !known {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
 			return s, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)
 		}
 	}
-	if site != nil && all.IsFile(name) {
-		text, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) {
-			return s, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
-		} else if err != nil {
-			return s, fmt.Errorf("scheduler: %w", err)
+	if !all.IsFile(name) {
+		if len(edits) > 0 {
+			return s, misuse("%s changes a scheduler's file, and %s is none: give --scheduler capacity-scheduler.xml", edits[0], name)
 		}
-		if conf.Detect(text) != conf.Capacity1File {
-			if s.RM, err = rmall.Read(name, text, *site); err != nil {
-				return s, err
-			}
-			if _, err := s.RM(); err != nil {
-				return s, fmt.Errorf("scheduler %s: %w", name, err)
-			}
-			return s, nil
+		var err error
+		if s.New, _, err = all.Load(name); err != nil {
+			return s, &MisuseError{err}
+		}
+		return s, nil
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, fmt.Errorf("scheduler file %s does not exist%s", name, beside(name))
+	} else if err != nil {
+		return s, fmt.Errorf("scheduler: %w", err)
+	}
+	if len(edits) > 0 {
+		if text, err = edit.Apply(name, text, edits); err != nil {
+			return s, &MisuseError{err}
 		}
 	}
-	var err error
-	s.New, _, err = all.Load(name)
-	if _, file := XML(name); err != nil && !file {
-		return s, &MisuseError{err}
+	if site != nil && conf.Detect(text) != conf.Capacity1File && !plan.Is(text) {
+		if s.RM, err = rmall.Read(name, text, *site); err != nil {
+			return s, err
+		}
+		if _, err := s.RM(); err != nil {
+			return s, fmt.Errorf("scheduler %s: %w", name, err)
+		}
+		return s, nil
 	}
+	s.New, err = all.Read(name, text)
 	return s, err
 }
 

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/mapreduce"
@@ -38,7 +36,7 @@ func (s *Setup) Runs() []run.Spec {
 	all := make([]run.Spec, len(s.Schedulers))
 	for i, by := range s.Schedulers {
 		all[i] = s.Spec
-		all[i].Scheduler = by
+		all[i].Scheduler, all[i].Name = by, s.Scenario.Label
 		all[i].About = func(seed uint64) result.Scenario { return s.echo(by, seed) }
 	}
 	return all
@@ -50,10 +48,18 @@ type MisuseError struct{ Err error }
 func (e *MisuseError) Error() string { return e.Err.Error() }
 func (e *MisuseError) Unwrap() error { return e.Err }
 
+func isMisuse(err error) bool {
+	_, ok := errors.AsType[*MisuseError](err)
+	return ok
+}
+
 func misuse(format string, args ...any) error { return &MisuseError{fmt.Errorf(format, args...)} }
 
 // Resolve opens the parts of a scenario.
-func (s Scenario) Resolve() (*Setup, error) {
+func (s Scenario) Resolve() (*Setup, error) { return s.resolve(nil) }
+
+// resolve shares the workload and the cluster with base, if there is one and they are the same.
+func (s Scenario) resolve(base *Setup) (*Setup, error) {
 	switch {
 	case len(s.Workload) == 0:
 		return nil, misuse("no workload: give --workload FILE, or --workload synth:demo to try without data")
@@ -64,12 +70,15 @@ func (s Scenario) Resolve() (*Setup, error) {
 	}
 	out := &Setup{Scenario: s, Spec: run.Spec{Model: s.Model, Deadlines: s.Deadlines}}
 	var err error
-	if out.Cluster, err = clusterfile.Open(s.Cluster); errors.Is(err, clusterfile.ErrFile) {
+	if base != nil && same(&s, &base.Scenario, ofCluster) {
+		out.Cluster = base.Cluster
+	} else if out.Cluster, err = s.openCluster(); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, &MisuseError{err}
 	}
-	if err := s.checkLosses(out.Cluster); err != nil {
+	if err := s.resolveLosses(out); err != nil {
+		return nil, err
+	}
+	if err := s.checkPlacement(out.Cluster); err != nil {
 		return nil, err
 	}
 	if err := s.resolveData(out); err != nil {
@@ -83,37 +92,25 @@ func (s Scenario) Resolve() (*Setup, error) {
 		return nil, err
 	}
 	for _, name := range s.Schedulers {
-		p, err := load(name, site)
+		p, err := load(name, site, s.Edits)
 		if err != nil {
 			return nil, err
 		}
 		out.Schedulers = append(out.Schedulers, p)
 	}
+	if err := s.checkMoves(out); err != nil {
+		return nil, err
+	}
 	if err := s.resolveSteering(out); err != nil {
 		return nil, err
 	}
-	if err := s.work(out); err != nil {
+	if base != nil && same(&s, &base.Scenario, ofWorkload) {
+		out.Workload, out.observed = base.Workload, base.observed
+	} else if err := s.work(out); err != nil {
 		return nil, err
 	}
 	out.Assumptions = out.assumptions()
 	return out, nil
-}
-
-// checkLosses rejects losses of nodes that do not exist.
-func (s *Scenario) checkLosses(c *cluster.Cluster) error {
-	if len(s.Model.Losses) == 0 {
-		return nil
-	}
-	names := make(map[string]bool, len(c.Nodes))
-	for i := range c.Nodes {
-		names[c.Nodes[i].Name] = true
-	}
-	for _, l := range s.Model.Losses {
-		if !names[l.Node] {
-			return misuse("lose-node: the cluster has no node %q; its first is %q", l.Node, c.Nodes[0].Name)
-		}
-	}
-	return nil
 }
 
 // work finds the source of the jobs.
@@ -173,8 +170,8 @@ func (s *Scenario) work(out *Setup) error {
 		defer closeSource(src)
 	}
 	w.Jobs = run.Describe(src).Count
-	if s.ScaleLoad != 1 || s.ScaleLength != 1 {
-		s.scale(w)
+	if len(s.Moves) > 0 || !s.Resampling.IsZero() || s.ScaleLoad != 1 || s.ScaleLength != 1 {
+		s.reshape(w)
 	}
 	return nil
 }
@@ -204,12 +201,24 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 	}
 }
 
-// scale makes a workload heavier or longer. The original is kept in memory; the copies are cheaper to regenerate than to keep.
-func (s *Scenario) scale(w *run.Workload) {
+// reshape moves jobs to other queues, samples a workload, changes its arrivals, and makes it heavier or longer. The original is kept in memory; copies are cheaper to
+// regenerate than to keep.
+func (s *Scenario) reshape(w *run.Workload) {
 	open := w.Open
-	w.Drawn, w.InMemory = true, -1 // copies are shifted at random
-	times := func(jobs int64) int64 { return int64(float64(jobs) * s.ScaleLoad * s.ScaleLength) }
-	w.Jobs = times(w.Jobs)
+	scaled := s.ScaleLoad != 1 || s.ScaleLength != 1
+	if scaled || !s.Resampling.IsZero() {
+		w.Drawn, w.InMemory = true, -1 // samples, arrivals and shifts of copies are random
+		if s.Resampling.Arrivals.How == synth.Resampled {
+			w.Draws = "days of the history"
+		}
+	}
+	count := func(jobs int64) int64 {
+		if n := int64(s.Resampling.Jobs); n > 0 {
+			jobs = n
+		}
+		return int64(float64(jobs) * s.ScaleLoad * s.ScaleLength)
+	}
+	w.Jobs = count(w.Jobs)
 	w.Open = func(seed uint64) (workload.Source, error) {
 		src, err := open(seed)
 		if err != nil {
@@ -221,9 +230,27 @@ func (s *Scenario) scale(w *run.Workload) {
 			return nil, err
 		}
 		out := run.Describe(src)
-		out.Source, err = synth.Scale(base, synth.ScaleOptions{Load: s.ScaleLoad, Length: s.ScaleLength, Seed: seed})
-		out.Count = times(int64(len(base)))
-		out.Assumed = append(out.Assumed, fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength))
+		out.Count = count(int64(len(base)))
+		if base, err = s.move(base); err != nil {
+			return nil, err
+		}
+		for _, m := range s.Moves {
+			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: jobs of %s %s are submitted to queue %s", m.Kind, m.Name, m.To))
+		}
+		if !s.Resampling.IsZero() {
+			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: %v (seed %d)", s.Resampling, seed))
+		}
+		if s.Resampling.Arrivals.How == synth.Resampled {
+			out.Assumed = append(out.Assumed, "workload: "+synth.Covers(base))
+		}
+		if base, err = s.Resampling.Apply(base, seed); err != nil {
+			return nil, misuse("%v", err)
+		}
+		out.Source = base.Source()
+		if scaled {
+			out.Source, err = synth.Scale(base, synth.ScaleOptions{Load: s.ScaleLoad, Length: s.ScaleLength, Seed: seed})
+			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: scaled to %v times the load and %v times the length, alike in shape", s.ScaleLoad, s.ScaleLength))
+		}
 		return out, err
 	}
 }
@@ -279,7 +306,11 @@ func (s *Setup) assumptions() []string {
 	if s.Timing == nil {
 		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 	}
-	of := s.Scenario.Yarn.assumptions(s.Timing)
+	of := append(s.Scenario.Yarn.assumptions(s.Timing), replicaAssumptions(&s.Model)...)
+	of = append(of, s.Scenario.lossAssumptions()...)
+	if s.Cluster.Network != nil || s.Scenario.Yarn.Clock == Hadoop {
+		of = append(of, s.dataAssumptions()...)
+	}
 	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {
 		of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
 	}

@@ -34,34 +34,44 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
+	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
+	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
 // Scenario is what to run.
 type Scenario struct {
 	Workload    []string // files, or one synth:NAME
 	Cluster     string   // shorthand or file
+	Nodes       string   // how many nodes it has instead; "": as many as it says
+	RackLosses  []sim.Loss
+	Moves       []Move // jobs submitted to other queues
 	Schedulers  []string
 	Seed        uint64
-	Seeds       int     // repetitions: seeds Seed, Seed+1, ...
-	ScaleLoad   float64 // factor on the number of jobs in the same time
-	ScaleLength float64 // factor on the length
+	Seeds       int              // repetitions: seeds Seed, Seed+1, ...
+	Resampling  synth.Resampling // a sample of the jobs, other submit times
+	ScaleLoad   float64          // factor on the number of jobs in the same time
+	ScaleLength float64          // factor on the length
 	Deadlines   run.Deadlines
 	Model       sim.Model
 	Data        Data
 	Yarn        Yarn
 	Steering    Steering
 	Trace       trace.Options // how traces are read, and the defaults for what they lack
+	Edits       []edit.Change // of the scheduler's file
+	Variants    []Variant     // in compare
+	Label       string        // of a variant
 	Given       []string      // names of the settings that were given, even if equal to the default; sorted
 }
 
 // Default is an empty scenario with the default settings.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
+	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // said notes that a setting was given.
@@ -195,17 +205,18 @@ func (s *Scenario) from(dir string) {
 		s.Yarn.Site = join(dir, s.Yarn.Site)
 	}
 	for i, spec := range s.Schedulers {
-		if path, ok := XML(spec); ok {
-			s.Schedulers[i] = join(dir, path)
+		if isFile(spec) {
+			s.Schedulers[i] = join(dir, spec)
 		}
 	}
 }
 
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9+/]+$`)
 
-// XML reports whether a scheduler is given by a Hadoop file, and by which.
-func XML(spec string) (path string, ok bool) {
-	return spec, strings.EqualFold(filepath.Ext(spec), ".xml")
+// isFile reports whether a scheduler is the path of a Hadoop file or a plan, by its extension.
+func isFile(spec string) bool {
+	ext := filepath.Ext(spec)
+	return (strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json")) && all.IsFile(spec)
 }
 
 func join(dir, path string) string {

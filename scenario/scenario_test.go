@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
 // values compares what scenarios say, not who said it.
@@ -82,6 +83,8 @@ func arbitrary(t *rapid.T) Scenario {
 	s.Schedulers = rapid.SliceOfN(word, 0, 3).Draw(t, "schedulers")
 	s.Seed = rapid.Uint64Max(1<<62).Draw(t, "seed")
 	s.Seeds = rapid.IntRange(1, 100).Draw(t, "seeds")
+	s.Resampling.Jobs = rapid.IntRange(0, 1000).Draw(t, "sample-jobs")
+	s.Resampling.Arrivals = rapid.SampledFrom([]synth.Respread{{}, {How: "batch"}, {How: "uniform", Time: 90 * unit.Minute}, {How: "exponential", Time: 1500 * unit.Millisecond}}).Draw(t, "arrivals")
 	s.ScaleLoad = rapid.Float64Range(0.001, 1e6).Draw(t, "load")
 	s.ScaleLength = rapid.Float64Range(0.001, 1e6).Draw(t, "length")
 	s.Deadlines.Factor = rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "deadline-factor")
@@ -103,6 +106,11 @@ func arbitrary(t *rapid.T) Scenario {
 	for range rapid.IntRange(0, 3).Draw(t, "losses") {
 		s.Model.Losses = append(s.Model.Losses, sim.Loss{Node: "n@1", At: unit.Time(span.Draw(t, "at")), For: unit.Time(span.Draw(t, "for"))})
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "racks") {
+		s.RackLosses = append(s.RackLosses, sim.Loss{Node: "/r@1", At: unit.Time(span.Draw(t, "at"))})
+		s.Moves = append(s.Moves, Move{rapid.SampledFrom([]string{"user", "class", "queue"}).Draw(t, "who"), "a=b: c", "root.x"})
+	}
+	s.Nodes = rapid.SampledFrom([]string{"", "+100", "-3", "700"}).Draw(t, "nodes")
 	s.Yarn.Clock = rapid.SampledFrom([]string{Ideal, SLS, Hadoop}).Draw(t, "clock")
 	s.Yarn.Site = rapid.SampledFrom([]string{"", "conf/yarn-site.xml"}).Draw(t, "site")
 	s.Yarn.AMStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "am-start"))
@@ -274,7 +282,10 @@ func TestYarnSettings(t *testing.T) {
 		{[]string{"linger", "1s"}, "belongs to a YARN clock"},
 		{[]string{"linger", "1s", "clock", "ideal"}, ""},
 		{[]string{"linger", "1s", "clock", "hadoop"}, ""},
-		{[]string{"clock", "sls", "replicas", "3"}, "--replicas acts in ideal time only"},
+		{[]string{"clock", "sls", "per-beat", "3"}, "--per-beat acts in ideal time only"},
+		{[]string{"clock", "sls", "replicas", "3", "placement", "random"}, ""},
+		{[]string{"clock", "hadoop", "network", "star:1Gbit"}, ""},
+		{[]string{"clock", "hadoop", "phases", "mrperf-2010"}, "does not simulate phases"},
 		{[]string{"clock", "sls", "sample", "1s"}, ""},
 		{[]string{"clock", "sls", "node-heartbeat", "0s"}, "at least 1 ms"},
 		{[]string{"clock", "hadoop", "yarn-site", "testdata/nosuch.xml"}, "does not exist"},

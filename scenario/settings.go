@@ -11,6 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
@@ -24,8 +25,15 @@ func (s *Scenario) Apply(t *Setting, values []string) error {
 }
 
 // Settings lists every setting, in the order of help.
-var Settings = slices.Concat(firstSettings(), deadlineSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(),
-	setting.In("trace", func(s *Scenario) *trace.Options { return &s.Trace }, trace.Settings()))
+var Settings []Setting
+
+// Variants are changes of settings, so that the table and its entries refer to each other.
+func init() { Settings = allSettings() }
+
+func allSettings() []Setting {
+	return slices.Concat(firstSettings(), editSettings(), variantSettings(), deadlineSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(),
+		setting.In("trace", func(s *Scenario) *trace.Options { return &s.Trace }, trace.Settings()))
+}
 
 func firstSettings() []Setting {
 	return []Setting{
@@ -33,7 +41,7 @@ func firstSettings() []Setting {
 			func(s *Scenario) *[]string { return &s.Workload }),
 		setting.Text("cluster", "", "CLUSTER", "machines: 600x6/30 (600 nodes of 6 containers in 30 racks), 30x4+2/3 (fixed slots), or a file",
 			func(s *Scenario) *string { return &s.Cluster }, nil),
-		setting.Texts("scheduler", "", "NAME", "a policy (see \"yardmaster schedulers\") or the path of a capacity-scheduler.xml or fair-scheduler.xml",
+		setting.Texts("scheduler", "", "NAME", "a policy (see \"yardmaster schedulers\") or a file: a plan, a capacity-scheduler.xml or a fair-scheduler.xml",
 			func(s *Scenario) *[]string { return &s.Schedulers }),
 		setting.Value("seed", "", "N", "seed of all random numbers; the same seed gives the same result", func(s *Scenario) *uint64 { return &s.Seed },
 			func(v string) (uint64, error) {
@@ -45,6 +53,10 @@ func firstSettings() []Setting {
 			}, func(n uint64) string { return strconv.FormatUint(n, 10) }),
 		setting.Number("seeds", "", "repetitions in compare, with seeds SEED, SEED+1, ...", 1, 10_000,
 			func(s *Scenario) *int { return &s.Seeds }),
+		setting.Number("sample-jobs", "", "run a random sample of this many jobs, without replacement; 0: all", 0, 1_000_000_000,
+			func(s *Scenario) *int { return &s.Resampling.Jobs }),
+		setting.Value("arrivals", "", "HOW", "when jobs arrive: trace (default), batch (all at once), uniform:TIME (at random within TIME), exponential:MEAN (with this mean gap, in random order) or resampled (days or hours of the history, drawn by seed)",
+			func(s *Scenario) *synth.Respread { return &s.Resampling.Arrivals }, synth.ParseRespread, synth.Respread.String),
 		setting.Factor("scale-load", "", "multiply the number of jobs in the same time; job sizes stay alike", func(s *Scenario) *float64 { return &s.ScaleLoad }),
 		setting.Factor("scale-length", "", "multiply the length by repeating the workload", func(s *Scenario) *float64 { return &s.ScaleLength }),
 
@@ -62,28 +74,8 @@ func firstSettings() []Setting {
 			func(s *Scenario) *float64 { return &s.Model.FailTask }),
 		setting.Number("attempts", "model", "attempts of a task before its job fails; 0: 4", 0, 1000,
 			func(s *Scenario) *int { return &s.Model.Attempts }),
-		{
-			Name: "lose-node", In: "model", Value: "NODE@TIME[+FOR]", Help: "lose a node at a given time, for a while or for good: node7@1h+10m", Many: true,
-			Set: func(s *Scenario, v string) error {
-				if v == "" {
-					s.Model.Losses = nil
-					return nil
-				}
-				l, err := parseLoss(v)
-				if err == nil {
-					s.Model.Losses = append(s.Model.Losses, l)
-				}
-				return err
-			},
-			Get: func(s *Scenario) (out []string) {
-				for _, l := range s.Model.Losses {
-					out = append(out, formatLoss(l))
-				}
-				return out
-			},
-		},
 		setting.Text("application", "model", "MODEL",
-			"how MapReduce jobs ask for containers: hadoop (the AM's slow-start, ramp-up and preemption of reduces) or maps-first (reduces once every map has a container)",
+			"how MapReduce jobs ask for containers: hadoop (the AM's slow-start, ramp-up and preemption of reduces), maps-first (reduces once every map has a container) or overlap (all reduces from slow-start on; the scheduler chooses)",
 			func(s *Scenario) *string { return &s.Model.Application }, func(v string) error {
 				if !slices.Contains(am.Names(), v) {
 					return fmt.Errorf("unknown application model %q: want %s", v, strings.Join(am.Names(), " or "))

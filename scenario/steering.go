@@ -117,8 +117,8 @@ func steeringSettings() []Setting {
 	}
 }
 
-// errNoQueue: a scheduler lacks a queue that is to be steered.
-var errNoQueue = errors.New("")
+// noQueueError says that a scheduler lacks a queue that is to be steered.
+type noQueueError struct{ error }
 
 // resolveSteering combines each scheduler with each steering policy. A scheduler without the queues of a policy of several, beside others, is not steered: so
 // the configuration as it is can be compared with one that has queues for a policy.
@@ -136,8 +136,8 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 			if name != NoSteering {
 				var err error
 				one.Steer, err = st.on(p, name)
-				switch {
-				case errors.Is(err, errNoQueue) && len(out.Schedulers) > 1 && strings.Contains(st.Queue, ","):
+				switch lacks := (noQueueError{}); {
+				case errors.As(err, &lacks) && len(out.Schedulers) > 1 && strings.Contains(st.Queue, ","):
 					missing = err
 					continue
 				case err != nil:
@@ -227,7 +227,7 @@ func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []str
 		case name == "":
 			names[i] = fair.FullName("default")
 		case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, name):
-			return nil, misuse("--steer-queue: queue %s is not in %s: its queues are %s%w", name, scheduler, list, errNoQueue)
+			return nil, &MisuseError{noQueueError{fmt.Errorf("--steer-queue: queue %s is not in %s: its queues are %s", name, scheduler, list)}}
 		}
 	}
 	return names, nil

@@ -109,7 +109,7 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 }
 
 // idealOnly are the model settings that a YARN clock does not use.
-var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "replicas", "placement", "stragglers", "speculate", "fail-task", "attempts", "lose-node", "lookahead"}
+var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "stragglers", "speculate", "fail-task", "attempts", "lookahead"}
 
 // resolveYarn opens what a YARN clock needs; without one, it rejects what only such a clock has, and there is no site.
 func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
@@ -134,6 +134,9 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 		return nil, err
 	}
 	timing := s.Yarn.timing(site)
+	if s.Model.Application == am.Overlap {
+		return nil, misuse("--application %s acts in ideal time only: leave it out, or leave out --clock %s", am.Overlap, s.Yarn.Clock)
+	}
 	if s.Model.Application == am.MapsFirst {
 		if s.Yarn.Clock == SLS {
 			return nil, misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
@@ -156,9 +159,12 @@ func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	if y.Clock == SLS {
 		return append(out, "cluster: AMs and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
 	}
-	return append(out, applications(t.AMs == yarn.PlainAMs),
+	model := am.Hadoop
+	if t.AMs == yarn.PlainAMs {
+		model = am.MapsFirst
+	}
+	return append(out, applications(model),
 		fmt.Sprintf("cluster: an AM registers %v after its container is given and stays %v after its job's end", t.AMStart, t.Linger),
 		fmt.Sprintf("cluster: a task begins %v after its AM is notified of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
-		"cluster: tasks do not fail, there is no speculative execution, and no job runs inside its AM",
-		"cluster: a task's duration does not depend on the network or on where its input is")
+		"cluster: tasks do not fail, there is no speculative execution, and no job runs inside its AM")
 }

@@ -1,15 +1,10 @@
-// Containers by queue and jobs as bars over time, for one scheduler at a time. The first opens with the whole run, the second with a
-// busy part of it that is short enough for its jobs to be seen.
+// Containers by queue and, of a small run, jobs as bars over time, for one scheduler at a time; and the jobs that wait under all of them. All
+// charts show the same window of time.
 
-const cluster = { run: 0, least: 0, most: 1, queues: [], draw: {}, due: new Set() };
-// Each chart's window of time.
-const windows = { containers: [0, 1], jobs: [0, 1] };
+const cluster = { run: 0, least: 0, most: 1, window: [0, 1], queues: [], draw: {}, due: 0 };
 
 function readCluster() {
   const jobs = data.jobs, n = jobs.submit.length;
-  jobs.at = new Float64Array(n);
-  let ticks = 0;
-  for (let i = 0; i < n; i++) { ticks += jobs.submit[i]; jobs.at[i] = ticks * jobs.tick; }
   let least = Infinity, most = -Infinity;
   data.runs.forEach((r, k) => {
     const edges = r.timeline.edges;
@@ -17,60 +12,36 @@ function readCluster() {
     const { wait, run } = jobs.runs[k];
     for (let i = 0; i < n; i++) {
       if (wait[i] === null) continue;
-      least = Math.min(least, jobs.at[i]);
-      most = Math.max(most, jobs.at[i] + wait[i] + Math.abs(run[i] || 0));
+      least = Math.min(least, jobs.submit[i]);
+      most = Math.max(most, jobs.submit[i] + wait[i] + Math.abs(run[i] || 0));
     }
     r.held = r.timeline.held.some((row) => row.some((v) => v > 0));
     r.seen = wait.some((w) => w !== null);
     r.busy = r.held || r.seen;
   });
   if (!(most > least)) { least = Number.isFinite(least) ? least : 0; most = least + 1; }
-  Object.assign(cluster, { least, most });
-  windows.containers = [least, most];
-  windows.jobs = busyWindow();
+  Object.assign(cluster, { least, most, window: [least, most] });
   cluster.run = Math.max(0, data.runs.findIndex((r) => r.busy));
 }
 
-// The time around which most jobs of the first run are waiting or running, a few times as long as they take.
-function busyWindow() {
-  const { at, runs: [{ wait, run }] } = data.jobs, n = at.length;
-  const spans = [];
-  for (let i = 0; i < n; i++) if (wait[i] !== null) spans.push([at[i], at[i] + wait[i] + Math.abs(run[i] || 0)]);
-  if (spans.length < 60) return [cluster.least, cluster.most];
-  const lengths = spans.map(([a, b]) => b - a).sort((a, b) => a - b);
-  const bins = 400, width = (cluster.most - cluster.least) / bins, there = new Float64Array(bins);
-  const bin = (t) => Math.min(bins - 1, Math.max(0, Math.floor((t - cluster.least) / width)));
-  for (const [a, b] of spans) for (let k = bin(a); k <= bin(b); k++) there[k]++;
-  const centre = cluster.least + (there.indexOf(Math.max(...there)) + 0.5) * width;
-  const long = Math.max(4 * lengths[Math.floor(lengths.length * 0.75)], (40 / spans.length) * (cluster.most - cluster.least));
-  if (long > (cluster.most - cluster.least) / 2) return [cluster.least, cluster.most];
-  return fitWindow([centre - long / 2, centre + long / 2], cluster.least, cluster.most, 0);
+function moveTo(next) {
+  cluster.window = fitWindow(next, cluster.least, cluster.most, (cluster.most - cluster.least) / 20000);
+  drawCluster();
 }
 
-function moveTo(name, next) {
-  windows[name] = fitWindow(next, cluster.least, cluster.most, (cluster.most - cluster.least) / 20000);
-  drawSoon(name, name === "jobs" ? "shade" : name);
+// Draws what changed, once a frame.
+function drawCluster() {
+  if (cluster.due) return;
+  cluster.due = requestAnimationFrame(() => {
+    cluster.due = 0;
+    Object.values(cluster.draw).forEach((draw) => draw());
+  });
 }
 
-// Draws what changed, once a frame. "shade" is the mark in the upper chart of what the lower one shows.
-function drawSoon(...names) {
-  if (!cluster.due.size) {
-    requestAnimationFrame(() => {
-      const due = [...cluster.due];
-      cluster.due.clear();
-      due.forEach((name) => cluster.draw[name]?.());
-    });
-  }
-  names.forEach((name) => cluster.due.add(name));
-}
-const drawCluster = () => drawSoon("containers", "jobs");
-
-const isWhole = ([from, to]) => to - from > (cluster.most - cluster.least) * 0.999;
-
-// The axis and the zoom that both charts have.
-function timeFrame(chart, name, left) {
-  const [from, to] = windows[name];
-  document.querySelector(`[data-whole="${name}"]`).hidden = isWhole(windows[name]);
+// The axis and the zoom that all charts have.
+function timeFrame(chart, left) {
+  const [from, to] = cluster.window;
+  document.querySelectorAll(".whole").forEach((b) => { b.hidden = to - from > (cluster.most - cluster.least) * 0.999; });
   const wide = chart.getWidth() - left - 20;
   const { step, at } = timeTicks(from, to, Math.max(2, Math.floor(wide / 90)));
   return {
@@ -92,14 +63,17 @@ function timeFrame(chart, name, left) {
   };
 }
 
-function follow(chart, name) {
+// Adds a chart over time, if the page has it.
+function addTimeChart(name, draw) {
+  const chart = addChart(`chart-${name}`, draw);
+  if (!chart) return;
+  cluster.draw[name] = () => draw(chart);
   chart.on("datazoom", (e) => {
     const zoom = (e.batch || [e])[0], whole = cluster.most - cluster.least;
     const at = (value, percent) => (value === undefined ? cluster.least + (whole * percent) / 100 : value);
-    moveTo(name, [at(zoom.startValue, zoom.start), at(zoom.endValue, zoom.end)]);
+    moveTo([at(zoom.startValue, zoom.start), at(zoom.endValue, zoom.end)]);
   });
-  document.querySelector(`[data-whole="${name}"]`).addEventListener("click", () => moveTo(name, null));
-  addMoves(chart.getDom(), chart, () => windows[name], (next) => moveTo(name, next));
+  addMoves(chart.getDom(), chart, () => cluster.window, moveTo);
 }
 
 // Averages of the intervals that are in the window, in about `most` steps: all of a small run, a summary of a large one.
@@ -133,16 +107,10 @@ function addContainers() {
     for (let i = 0; i + 1 < timeline.edges.length; i++) peak = Math.max(peak, timeline.held.reduce((sum, row) => sum + (row[i] || 0), 0));
   }
   const top = Math.max(ceiling, peak > ceiling * 1.001 || !ceiling ? peak * 1.05 : 0);
-  const shade = () => (element("chart-jobs") && !isWhole(windows.jobs)
-    ? {
-      z: 6, silent: true, itemStyle: { color: pale(colour("ceiling"), isDark() ? 0.22 : 0.12), borderColor: pale(colour("ceiling"), 0.7), borderWidth: 1 },
-      data: [[{ xAxis: windows.jobs[0] }, { xAxis: windows.jobs[1] }]],
-    }
-    : { data: [] });
   const draw = (chart) => {
     const run = data.runs[cluster.run];
     sayNothing(chart.getDom(), run.held ? "" : nothingRan("held a container"));
-    seen = run.timeline.edges.length > 1 ? steps(run.timeline, ...windows.containers, Math.max(100, chart.getWidth() / 1.5)) : { at: [], held: data.queues.map(() => []), end: 0 };
+    seen = run.timeline.edges.length > 1 ? steps(run.timeline, ...cluster.window, Math.max(100, chart.getWidth() / 1.5)) : { at: [], held: data.queues.map(() => []), end: 0 };
     const sums = seen.at.map(() => 0);
     const tops = seen.held.map((row, k) => sums.map((_, i) => (cluster.queues[k] ? (sums[i] += row[i]) : sums[i])));
     const left = 14 + 7 * Math.max(2, count(top).length);
@@ -184,25 +152,12 @@ function addContainers() {
             symbol: "none", silent: true, lineStyle: { color: colour("ceiling"), type: [4, 3], width: 1 }, data: [{ yAxis: ceiling }],
             label: text({ position: "insideEndTop", distance: [0, 3], formatter: `ceiling ${count(ceiling)}` }),
           } : { data: [] },
-          markArea: shade(),
         },
       ],
-      ...timeFrame(chart, "containers", left),
+      ...timeFrame(chart, left),
     }, { replaceMerge: ["series"] });
   };
-  const chart = addChart("chart-containers", draw);
-  if (!chart) return;
-  cluster.draw.containers = () => draw(chart);
-  cluster.draw.shade = () => chart.setOption({ series: [{ id: "ceiling", markArea: shade() }] });
-  follow(chart, "containers");
-  if (!element("chart-jobs")) return;
-  chart.getZr().on("click", (e) => {
-    if (!chart.containPixel("grid", [e.offsetX, e.offsetY])) return;
-    if (isWhole(windows.jobs)) return;
-    const [from, to] = windows.jobs;
-    const centre = chart.convertFromPixel({ xAxisIndex: 0 }, e.offsetX);
-    moveTo("jobs", [centre - (to - from) / 2, centre + (to - from) / 2]);
-  });
+  addTimeChart("containers", draw);
 }
 
 // Why a chart of the scheduler shown is empty.
@@ -235,6 +190,8 @@ function startCluster() {
     select.addEventListener("change", () => show(Number(select.value)));
     which.append(select);
   }
+  document.querySelectorAll(".whole").forEach((b) => b.addEventListener("click", () => moveTo(null)));
+  addWaiting();
   addContainers();
   addJobs();
   show(cluster.run);

@@ -1,9 +1,7 @@
-// Tables that sort by a click on a head, and show their first lines until asked for all.
-
-const firstLines = 15;
+// Tables that sort by a click on a head, and show their first lines (15, or data-first) until asked for all.
 
 function startTable(table) {
-  const body = table.tBodies[0];
+  const body = table.tBodies[0], firstLines = Number(table.dataset.first) || 15;
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
   let all = body.rows.length <= firstLines + 2;
 
