@@ -176,6 +176,16 @@ type Texts struct {
 	Words map[string]string // for use in rules
 }
 
+// With is the study of these texts with its runs by experiment, its own judges (see Judged) and its sections.
+func (t *Texts) With(run map[string]Runner, own map[string]func(words []string, q []Quantity) Judge, sections func(*Runs) []Section) *Study {
+	s := t.Study
+	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), t.Judged(own), sections
+	for i := range s.Experiments {
+		s.Experiments[i].Run = run[s.Experiments[i].ID]
+	}
+	return &s
+}
+
 // Judged are the checks with the judges of their rules; own has the study's own judges.
 func (t *Texts) Judged(own map[string]func(words []string, q []Quantity) Judge) []Check {
 	rules := Rules{Words: t.Words, Own: own}

@@ -32,7 +32,7 @@ type Selection struct {
 	Experiments []string
 }
 
-// Run runs every selected experiment with every seed and judges the checks. When ctx is done it returns the results so far, marked
+// Run runs every selected experiment with every seed (or the first ones, see Experiment.Seeds) and judges the checks. When ctx is done it returns the results so far, marked
 // partial: each seed goes through all experiments before the next, so that there is something to compare. A failed run is listed
 // in Failures; the others continue.
 func Run(ctx context.Context, plan Plan) (*Findings, error) {
@@ -56,8 +56,9 @@ func Run(ctx context.Context, plan Plan) (*Findings, error) {
 	jobs := make([]job, 0, len(first)*len(plan.Seeds))
 	for s, seed := range plan.Seeds {
 		for _, j := range first {
-			j.seed, j.at = seed, s
-			jobs = append(jobs, j)
+			if j.seed, j.at = seed, s; j.of.Seeds == 0 || s < j.of.Seeds {
+				jobs = append(jobs, j)
+			}
 		}
 	}
 	var mu sync.Mutex

@@ -55,6 +55,22 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// An experiment may be run with the first seeds only; its checks are judged on those.
+func TestFewerSeeds(t *testing.T) {
+	s := toy()
+	s.Experiments[1].Seeds = 4
+	f := play(t, plan(s, 10))
+	if f.Done != 24 || f.Planned != 24 || f.Partial {
+		t.Errorf("%d of %d runs, partial %v", f.Done, f.Planned, f.Partial)
+	}
+	if c := check(t, f, "cap-helps"); c.Seeds != 4 || c.Outcome() != "PASS" {
+		t.Errorf("cap-helps: %s on %d seeds", c.Outcome(), c.Seeds)
+	}
+	if c := check(t, f, "odd"); c.Seeds != 10 {
+		t.Errorf("odd: on %d seeds", c.Seeds)
+	}
+}
+
 // A revised rule keeps the verdict of its first form: judged on the same runs or, where that is no longer possible, as recorded.
 func TestARevisedRuleKeepsItsFirstVerdict(t *testing.T) {
 	s := toy()

@@ -16,7 +16,7 @@ import (
 //	E01..E32              a range, in the study's order
 //	E*, capacity/V2-*     a pattern
 //	long-first            a group
-//	S03-slower            those that a check needs
+//	S03-slower, S03-*     those that a check, or all checks of a pattern that no experiment matches, need
 //
 // Names are case-insensitive.
 func Select(studies []*Study, words []string) ([]Selection, error) {
@@ -115,13 +115,24 @@ func (s *Study) find(word string) ([]string, error) {
 	if !strings.ContainsAny(word, "*?[") {
 		return nil, nil
 	}
+	matches := func(id string) bool {
+		match, _ := path.Match(strings.ToLower(word), strings.ToLower(id))
+		return match
+	}
+	if _, err := path.Match(word, ""); err != nil {
+		return nil, fmt.Errorf("%q is not a pattern: * stands for any letters, ? for one, [ab] for either", word)
+	}
 	for _, e := range s.Experiments {
-		match, err := path.Match(strings.ToLower(word), strings.ToLower(e.ID))
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a pattern: * stands for any letters, ? for one, [ab] for either", word)
-		}
-		if match {
+		if matches(e.ID) {
 			found = append(found, e.ID)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	for i := range s.Checks {
+		if c := &s.Checks[i]; matches(c.ID) {
+			found = append(found, c.needs()...)
 		}
 	}
 	return found, nil

@@ -42,6 +42,8 @@ func TestSelect(t *testing.T) {
 		"toy/other queues/odd":    "toy/T03",
 		"cap-helps":               "toy/T01 toy/T02",
 		"toy/ODD":                 "toy/T01 toy/T03",
+		"cap-*":                   "toy/T01 toy/T02",
+		"toy/O?d":                 "toy/T01 toy/T03",
 		"T04":                     `"T04" names no experiment of any study; did you mean "T01"?`,
 		"toy/capped":              `"capped" names no experiment of the study toy`,
 		"toys":                    `"toys" names no experiment of any study; did you mean "toy"?`,

@@ -39,12 +39,16 @@ type Experiment struct {
 	Group string // experiments that differ in settings only: "long-first 50/50"
 	Title string
 	Setup []Pair // for display
+	Seeds int    // max number of seeds that it is run with, where a run takes long; 0: all of a plan
 	// Reported are the figures that the source prints for this experiment; they are shown beside ours, and judged by checks only.
 	Reported []Reported
 	// Run runs one seed. Equal seeds give equal figures, and the same workload in every experiment that is compared with this one. It
 	// may be called concurrently and returns soon after ctx is done.
-	Run func(ctx context.Context, seed uint64) (Metrics, error)
+	Run Runner
 }
+
+// Runner runs one seed of an experiment.
+type Runner = func(ctx context.Context, seed uint64) (Metrics, error)
 
 // Pair is a name and its value, both for display.
 type Pair struct {
@@ -55,6 +59,13 @@ type Pair struct {
 // Metrics are the figures of one run, by name: "makespan/q1", "ratio/5", "rack-local/7/q1". A figure that a run does not have (the mean
 // of nothing) is left out, or NaN.
 type Metrics map[string]float64
+
+// Add adds the figures of more, with a prefix.
+func (m Metrics) Add(prefix string, more Metrics) {
+	for name, v := range more {
+		m[prefix+name] = v
+	}
+}
 
 // Reported is a figure that the source prints.
 type Reported struct {

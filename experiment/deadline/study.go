@@ -27,20 +27,13 @@ var story string
 var texts = sync.OnceValue(func() *x.Texts { return yamlfile.Decode[x.Texts](studyFile) })
 
 // Study is the study as data.
-func Study() *x.Study {
-	s := texts().Study
-	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(nil), sections
-	for i := range s.Experiments {
-		s.Experiments[i].Run = runners[s.Experiments[i].ID]
-	}
-	return &s
-}
+func Study() *x.Study { return texts().With(runners, nil, sections) }
 
 // joinGoals are the two goals of J3 and J4 that the source states, in seconds.
 var joinGoals = []float64{120, 150}
 
 // runners are the experiments' runs, by ID.
-var runners = map[string]func(context.Context, uint64) (x.Metrics, error){
+var runners = map[string]x.Runner{
 	"DL-1":  accuracies,
 	"DL-2":  under(map[string]scheduler{"": managed("mode=min")}),
 	"DL-3":  under(map[string]scheduler{"": managed("mode=max")}),

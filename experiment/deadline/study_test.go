@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/experiment/experimenttest"
 )
 
 // Two seeds of everything, from end to end: what the source reports holds, and every figure that a check or a section needs exists.
@@ -23,39 +24,8 @@ func TestStudy(t *testing.T) {
 	if want := []string{"DL-1", "DL-2", "DL-3", "DL-4a", "DL-4b", "DL-X1", "DL-X2"}; !slices.Equal(ids, want) {
 		t.Errorf("%v", ids)
 	}
-	f, err := x.Run(context.Background(), x.Plan{Selected: []x.Selection{{Study: s, Experiments: ids}}, Seeds: []uint64{1, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fail := range f.Failures {
-		t.Errorf("%s: %s", fail.Experiment, fail.Error)
-	}
-	if !f.OK() {
+	if f := experimenttest.Whole(t, s, []uint64{1, 2}, 4, "-"); !f.OK() {
 		t.Error("a check that must hold does not")
-	}
-	for _, c := range f.Studies[0].Checks {
-		if c.Note == "no seed has this figure" || slices.ContainsFunc(c.Parts, func(p x.PartFinding) bool { return p.Note == "no seed has this figure" }) {
-			t.Errorf("%s asks for a figure that no run has", c.ID)
-		}
-	}
-	for _, e := range f.Studies[0].Experiments {
-		for _, r := range e.Reported {
-			if math.IsNaN(r.Ours.Mean) {
-				t.Errorf("%s has no %s", e.ID, r.Metric)
-			}
-		}
-	}
-	if n := len(f.Studies[0].Sections); n != 4 {
-		t.Errorf("%d sections", n)
-	}
-	for _, sec := range f.Studies[0].Sections {
-		for _, table := range sec.Tables {
-			for _, row := range table.Rows {
-				if len(row) != len(table.Columns) || slices.Contains(row, "-") {
-					t.Errorf("%s, %s: %v under %v", sec.Title, table.Caption, row, table.Columns)
-				}
-			}
-		}
 	}
 	if got := sections(x.NewRuns([]uint64{1}, nil)); len(got) != 0 {
 		t.Errorf("%d sections of nothing", len(got))

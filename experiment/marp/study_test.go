@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/experiment/experimenttest"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/unit"
@@ -54,53 +55,7 @@ func TestAllOnce(t *testing.T) {
 		t.Skip("plays every experiment")
 	}
 	s := Study()
-	var ids []string
-	for _, e := range s.Experiments {
-		ids = append(ids, e.ID)
-	}
-	f, err := x.Run(context.Background(), x.Plan{Selected: []x.Selection{{Study: s, Experiments: ids}}, Seeds: []uint64{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fail := range f.Failures {
-		t.Errorf("%s: %s", fail.Experiment, fail.Error)
-	}
-	for _, c := range f.Studies[0].Checks {
-		if c.Note == "no seed has this figure" {
-			t.Errorf("%s asks for a figure that no run has", c.ID)
-		}
-		for _, p := range c.Parts {
-			if p.Note == "no seed has this figure" {
-				t.Errorf("%s, %s: asks for a figure that no run has", c.ID, p.Label)
-			}
-		}
-	}
-	for _, e := range f.Studies[0].Experiments {
-		for _, r := range e.Reported {
-			if math.IsNaN(r.Ours.Mean) {
-				t.Errorf("%s has no %s", e.ID, r.Metric)
-			}
-		}
-	}
-	if n := len(f.Studies[0].Sections); n != 9 {
-		t.Errorf("%d sections", n)
-	}
-	for _, sec := range f.Studies[0].Sections {
-		for _, table := range sec.Tables {
-			for _, row := range table.Rows {
-				if len(row) != len(table.Columns) {
-					t.Errorf("%s, %s: a row of %d cells under %d columns", sec.Title, table.Caption, len(row), len(table.Columns))
-				}
-			}
-		}
-		for _, c := range sec.Charts {
-			for _, series := range c.Series {
-				if len(series.Points) != len(c.Categories) || len(c.Categories) == 0 {
-					t.Errorf("%s, %s: %d points for %d categories", sec.Title, c.Title, len(series.Points), len(c.Categories))
-				}
-			}
-		}
-	}
+	experimenttest.Whole(t, s, []uint64{1}, 9, "")
 	if got := sections(x.NewRuns([]uint64{1}, nil)); len(got) != 0 {
 		t.Errorf("%d sections of nothing", len(got))
 	}

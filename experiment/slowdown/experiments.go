@@ -149,40 +149,38 @@ var plans = map[string]func(seed uint64) []setting{
 func optima(seed uint64) []setting { return at(definitions, light, bestTAGS(), bestSITA(seed)) }
 
 // runners are the experiments' runs, by ID. They share a seed cache.
-func runners() map[string]func(ctx context.Context, seed uint64) (x.Metrics, error) {
-	cache := &runs{}
-	run := map[string]func(context.Context, uint64) (x.Metrics, error){
+func runners() map[string]x.Runner {
+	c := newCache()
+	run := map[string]x.Runner{
 		"SV-0a": aloneTimes, "SV-0b": aloneTimes, "SV-0c": validation, "SV-X1": processorSharing,
-		"SV-W": func(_ context.Context, seed uint64) (x.Metrics, error) { return cache.of(seed).w.statistics(), nil },
+		"SV-W": func(_ context.Context, seed uint64) (x.Metrics, error) {
+			w, err := c.Workload(seed)
+			return w.statistics(), err
+		},
 	}
 	for id, plan := range plans {
 		run[id] = func(ctx context.Context, seed uint64) (x.Metrics, error) {
-			return cache.of(seed).playAll(ctx, plan(seed))
+			return playAll(ctx, c, seed, plan(seed))
 		}
 	}
 	return run
 }
 
 // playAll returns the figures of several runs, named definition/load/policy/figure.
-func (s *seedRuns) playAll(ctx context.Context, list []setting) (x.Metrics, error) {
-	m := x.Metrics{}
-	for _, wait := range []bool{false, true} { // runs that another experiment is busy with come last
-		for _, p := range list {
-			at := fmt.Sprintf("%s/%g/%s/", p.definition, p.load, p.name)
-			if _, done := m[at+"median"]; done {
-				continue
-			}
-			got, err := s.play(ctx, playing{p.load, p.definition, p.spec}, wait)
-			if err != nil {
-				return nil, fmt.Errorf("%s at %g: %w", p.spec, p.load, err)
-			}
-			for name, v := range got {
-				m[at+name] = v
-			}
-			if p.share > 0 && got != nil {
-				m[at+"u1"] = got["busy"] * got["work1"] / p.share
-				m[at+"u2"] = got["busy"] * (1 - got["work1"]) / (1 - p.share)
-			}
+func playAll(ctx context.Context, c *cache, seed uint64, list []setting) (x.Metrics, error) {
+	name := func(p setting) string { return fmt.Sprintf("%s/%g/%s/", p.definition, p.load, p.name) }
+	of := map[string]playing{}
+	for _, p := range list {
+		of[name(p)] = playing{p.load, p.definition, p.spec}
+	}
+	m, err := c.Get(ctx, seed, of)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if at := name(p); p.share > 0 {
+			m[at+"u1"] = m[at+"busy"] * m[at+"work1"] / p.share
+			m[at+"u2"] = m[at+"busy"] * (1 - m[at+"work1"]) / (1 - p.share)
 		}
 	}
 	return m, nil

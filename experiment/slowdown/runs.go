@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	x "github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/policy"
@@ -16,22 +15,6 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// runs is a seed cache: the workloads of the last seeds, with the figures of runs on them. Experiments share runs; a plan runs all
-// experiments of a seed before the next seed.
-type runs struct {
-	mu    sync.Mutex
-	seeds []*seedRuns // the last ones used, newest first
-}
-
-// seedRuns are the runs of one seed.
-type seedRuns struct {
-	seed  uint64
-	made  sync.Once
-	w     *w1121
-	mu    sync.Mutex
-	known map[playing]*figures
-}
-
 // playing is a run of W-1121.
 type playing struct {
 	load       float64
@@ -39,57 +22,21 @@ type playing struct {
 	scheduler  string
 }
 
-type figures struct {
-	mu sync.Mutex
-	x.Metrics
-}
+// cache has the workloads of seeds and the figures of runs on them.
+type cache = x.Cache[*w1121, playing]
 
-// keptSeeds is one more than the seeds that two workers use at once at the end of a seed.
-const keptSeeds = 3
-
-func (r *runs) of(seed uint64) *seedRuns {
-	r.mu.Lock()
-	i := slices.IndexFunc(r.seeds, func(s *seedRuns) bool { return s.seed == seed })
-	s := &seedRuns{seed: seed, known: map[playing]*figures{}}
-	if i >= 0 {
-		s = r.seeds[i]
-		r.seeds = slices.Delete(r.seeds, i, i+1)
+func newCache() *cache {
+	return &cache{
+		Make: func(seed uint64) (*w1121, error) { return newW1121(seed), nil },
+		Run: func(ctx context.Context, seed uint64, w *w1121, p playing) (x.Metrics, error) {
+			o := outcome{size: func(r *sim.JobRecord) float64 { return w.sizes[r.Seq] }}
+			sum, err := o.play(ctx, &run.Spec{Cluster: w.cluster, Workload: run.Jobs(w.at(p.load, p.definition)), Seed: seed, Alone: w.alone}, p.scheduler)
+			if err != nil {
+				return nil, fmt.Errorf("%s at %g: %w", p.scheduler, p.load, err)
+			}
+			return o.figures(sum.LastFinish), nil
+		},
 	}
-	r.seeds = slices.Insert(r.seeds, 0, s)
-	r.seeds = r.seeds[:min(len(r.seeds), keptSeeds)]
-	r.mu.Unlock()
-	s.made.Do(func() { s.w = newW1121(seed) })
-	return s
-}
-
-// play returns the figures of a run; nil if another goroutine is busy with it, unless wait is set. A run that fails or is cancelled is not
-// kept.
-func (s *seedRuns) play(ctx context.Context, p playing, wait bool) (x.Metrics, error) {
-	s.mu.Lock()
-	f := s.known[p]
-	if f == nil {
-		f = &figures{}
-		s.known[p] = f
-	}
-	s.mu.Unlock()
-	if wait {
-		f.mu.Lock()
-	} else if !f.mu.TryLock() {
-		return nil, nil
-	}
-	defer f.mu.Unlock()
-	if f.Metrics != nil {
-		return f.Metrics, nil
-	}
-	o := outcome{size: func(r *sim.JobRecord) float64 { return s.w.sizes[r.Seq] }}
-	sum, err := o.play(ctx, &run.Spec{
-		Cluster: s.w.cluster, Workload: run.Jobs(s.w.at(p.load, p.definition)), Seed: s.seed, Alone: s.w.alone,
-	}, p.scheduler)
-	if err != nil {
-		return nil, err
-	}
-	f.Metrics = o.figures(sum.LastFinish)
-	return f.Metrics, nil
 }
 
 // outcome collects the slowdowns of a run.

@@ -25,18 +25,15 @@ var texts = sync.OnceValue(func() *x.Texts { return yamlfile.Decode[x.Texts](stu
 
 // Study is the study as data. FIFO's V(95) varies much from seed to seed: judge it with ten seeds or more.
 func Study() *x.Study {
-	s := texts().Study
-	s.Experiments, s.Checks, s.Sections = slices.Clone(s.Experiments), texts().Judged(ownJudges), sections
-	run := runners()
+	s := texts().With(runners(), ownJudges, sections)
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
-		e.Run = run[e.ID]
 		if limits := sweptLimits[e.ID]; limits != nil {
 			e.Setup = append(slices.Clone(e.Setup), x.Pair{Name: "limits", Value: fmt.Sprint(limits)})
 		}
 	}
 	s.Probes = probes
-	return &s
+	return s
 }
 
 // probes are all experiments except the long sweeps, whose settings the others have too.

@@ -2,16 +2,15 @@ package slowdown
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"slices"
 	"testing"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/experiment/experimenttest"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
-	"github.com/yardmaster/yardmaster/run"
 )
 
 func TestStudy(t *testing.T) {
@@ -73,66 +72,9 @@ func TestAllOnce(t *testing.T) {
 	whole := gridLimits
 	t.Cleanup(func() { gridLimits = whole })
 	gridLimits = []int{14_000, 18_000} // those that checks name
-	s := Study()
-	var ids []string
-	for _, e := range s.Experiments {
-		ids = append(ids, e.ID)
-	}
-	f, err := x.Run(context.Background(), x.Plan{Selected: []x.Selection{{Study: s, Experiments: ids}}, Seeds: []uint64{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fail := range f.Failures {
-		t.Errorf("%s: %s", fail.Experiment, fail.Error)
-	}
-	for _, c := range f.Studies[0].Checks {
-		if c.Note == "no seed has this figure" || slices.ContainsFunc(c.Parts, func(p x.PartFinding) bool { return p.Note == "no seed has this figure" }) {
-			t.Errorf("%s asks for a figure that no run has", c.ID)
-		}
-	}
-	for _, e := range f.Studies[0].Experiments {
-		for _, r := range e.Reported {
-			if math.IsNaN(r.Ours.Mean) {
-				t.Errorf("%s has no %s", e.ID, r.Metric)
-			}
-		}
-	}
-	if n := len(f.Studies[0].Sections); n != 7 {
-		t.Errorf("%d sections", n)
-	}
-	for _, sec := range f.Studies[0].Sections {
-		for _, table := range sec.Tables {
-			for _, row := range table.Rows {
-				if len(row) != len(table.Columns) || slices.Contains(row, "-, -, -") {
-					t.Errorf("%s, %s: %v under %v", sec.Title, table.Caption, row, table.Columns)
-				}
-			}
-		}
-	}
+	experimenttest.Whole(t, Study(), []uint64{1}, 7, "-, -, -")
 	if got := sections(x.NewRuns([]uint64{1}, nil)); len(got) != 0 {
 		t.Errorf("%d sections of nothing", len(got))
-	}
-}
-
-// Experiments share runs: a run is made once for each seed, and one that was cancelled is made again.
-func TestRunsAreShared(t *testing.T) {
-	cache := &runs{}
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	p := playing{0.7, bottleneck, "fifo"}
-	if _, err := cache.of(1).play(ctx, p, true); !errors.Is(err, context.Canceled) {
-		t.Fatalf("a cancelled run: %v", err)
-	}
-	var got [2]x.Metrics
-	run.Each(context.Background(), 2, 2, func(i int) { got[i], _ = cache.of(1).play(context.Background(), p, true) })
-	if got[0] == nil || !maps.Equal(got[0], got[1]) || len(cache.of(1).known) != 1 {
-		t.Errorf("%v and %v", got[0], got[1])
-	}
-	for seed := range uint64(keptSeeds) {
-		cache.of(seed + 2)
-	}
-	if len(cache.seeds) != keptSeeds || slices.ContainsFunc(cache.seeds, func(s *seedRuns) bool { return s.seed == 1 }) {
-		t.Errorf("%d seeds are kept", len(cache.seeds))
 	}
 }
 
@@ -142,9 +84,9 @@ func TestProbesFeelEverySetting(t *testing.T) {
 		t.Skip("plays some runs")
 	}
 	ctx := context.Background()
-	s := (&runs{}).of(1)
+	c := newCache()
 	figures := func(definition string, load float64, of scheduler) x.Metrics {
-		m, err := s.play(ctx, playing{load, definition, of.spec}, true)
+		m, err := c.Get(ctx, 1, map[string]playing{"": {load, definition, of.spec}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +125,7 @@ func TestChecksCanFail(t *testing.T) {
 	}
 	s := Study()
 	figures := map[string][]x.Metrics{}
-	cache := &runs{}
+	c := newCache()
 	for _, seed := range []uint64{1, 2} {
 		// Every policy is FIFO.
 		broken := []setting{}
@@ -191,7 +133,7 @@ func TestChecksCanFail(t *testing.T) {
 			p.spec, p.share = "fifo", 0
 			broken = append(broken, p)
 		}
-		m, err := cache.of(seed).playAll(context.Background(), broken)
+		m, err := playAll(context.Background(), c, seed, broken)
 		if err != nil {
 			t.Fatal(err)
 		}
