@@ -103,6 +103,9 @@ type Action struct {
 // same, so they are changed together, and restored together.
 const Capacities = "capacities"
 
+// MinCapacity is the smallest capacity, in percent, that a policy gives to a queue: with none at all it would need other limits, too.
+const MinCapacity = 0.1
+
 // Share is the capacity of a queue.
 type Share struct {
 	Queue string

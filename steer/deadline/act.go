@@ -255,9 +255,6 @@ func (d *steerer) differs(j *job, targets []int64) bool {
 	return j.claim.Unstarted > 0 && (was-is > 1 || is-was > 1 || (was == 0) != (is == 0))
 }
 
-// least is the smallest capacity of a slot, in percent: a queue with none at all would need other limits too.
-const least = 0.1
-
 // capacities divides the parent's capacity in proportion to the shares.
 func (d *steerer) capacities(why string, shares []float64) []steer.Action {
 	n, sum := float64(len(shares)), 0.0
@@ -269,7 +266,7 @@ func (d *steerer) capacities(why string, shares []float64) []steer.Action {
 	}
 	set, rest, top := make([]steer.Share, len(shares)), 100.0, 0
 	for i, s := range shares {
-		set[i] = steer.Share{Queue: d.slots[i], Value: math.Floor(100*(least+(100-n*least)*s/sum)+1e-6) / 100}
+		set[i] = steer.Share{Queue: d.slots[i], Value: math.Floor(100*(steer.MinCapacity+(100-n*steer.MinCapacity)*s/sum)+1e-6) / 100}
 		if rest -= set[i].Value; set[i].Value > set[top].Value {
 			top = i
 		}
@@ -291,7 +288,7 @@ func (d *steerer) limit(differ []*job, shares []float64, targets []int64) (do []
 	for _, j := range differ {
 		top := shares[j.to] + d.share(j.size)/2 // half a container more, so that rounding does not cost one
 		do = append(do, steer.Action{
-			Kind: steer.SetQueue, Queue: d.slots[j.to], Property: maximum, Value: min(max(math.Round(1e4*top)/100, least), 100),
+			Kind: steer.SetQueue, Queue: d.slots[j.to], Property: maximum, Value: min(max(math.Round(1e4*top)/100, steer.MinCapacity), 100),
 			Why: fmt.Sprintf("%s may have %d containers: %s", j.ID, targets[j.to], j.why(d.now)),
 		})
 		d.wrote[j.to] = targets[j.to]

@@ -331,7 +331,7 @@ func TestPropertyActions(t *testing.T) {
 				}
 				sum := 0.0
 				for _, x := range a.Shares {
-					if sum += x.Value; !(x.Value >= least && x.Value <= 100) {
+					if sum += x.Value; !(x.Value >= steer.MinCapacity && x.Value <= 100) {
 						t.Fatalf("%+v", a)
 					}
 				}
@@ -339,7 +339,7 @@ func TestPropertyActions(t *testing.T) {
 				case knobs[knob] || a.Why == "",
 					a.Job != "" && !slices.Contains(queues, where[a.Job]),
 					a.Kind == steer.MoveJob && !slices.Contains(queues, a.Queue), a.Kind == steer.MoveJob && a.Queue != queues[0] && to[a.Queue],
-					a.Property == steer.Capacities && math.Abs(sum-100) > 1e-6, a.Property == maximum && !(a.Value >= least && a.Value <= 100),
+					a.Property == steer.Capacities && math.Abs(sum-100) > 1e-6, a.Property == maximum && !(a.Value >= steer.MinCapacity && a.Value <= 100),
 					mode == "mode=min" && a.Queue == queues[3]:
 					t.Fatalf("%+v in %v", a, do)
 				}

@@ -136,10 +136,10 @@ func (m *meter) follow(j *steer.Job, now unit.Time, n int64) {
 }
 
 // mean is the mean length of the finished tasks.
-func (m *meter) mean(now unit.Time, least int64) (mean float64, ok bool) {
+func (m *meter) mean(now unit.Time, samples int64) (mean float64, ok bool) {
 	elapsed := -m.running.Left(now, 0, false)
 	mean = (m.time - elapsed) / (float64(m.ended) - float64(m.halves)/2)
-	return mean, m.ended >= least && mean > 0 && !math.IsInf(mean, 0)
+	return mean, m.ended >= samples && mean > 0 && !math.IsInf(mean, 0)
 }
 
 // claim is what the job needs. With a tail guard it aims at the goal less a task, since the last ones end after the estimate does, and less the sampling

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
+	"time" //nolint:depguard // parses the instants of tags; reads no clock
 
 	"github.com/yardmaster/yardmaster/unit"
 )

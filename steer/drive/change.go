@@ -20,6 +20,7 @@ type knob struct {
 	queued  *steer.Action // queued until the knob may be written again
 	since   time.Time     // when it was asked for
 	check   *check
+	failed  error // why the last change was not made, or is not in force
 }
 
 // want handles an action of the policy: it is written now, queued, or refused.
@@ -128,7 +129,7 @@ func (d *driver) notMade(a steer.Action) {
 func (d *driver) reportRefused(k Knob, a steer.Action, err error) {
 	e := Event{Kind: Refused, Knob: k, Action: a, Since: d.now(), New: a.Value, Err: err}
 	if n := d.knobs[k]; n != nil {
-		e.Since = n.since
+		e.Since, n.failed = n.since, err
 	}
 	d.emit(e, slog.String("knob", k.String()), slog.Float64("new", a.Value),
 		slog.String("why", err.Error()))

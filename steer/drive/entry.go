@@ -116,7 +116,7 @@ func (e *Entry) check() error {
 }
 
 // LongestText exceeds the length of any name or value that a scheduler accepts.
-const LongestText = 1024
+const LongestText = 4096
 
 func deref(v *Value) Value {
 	if v == nil {

@@ -26,13 +26,14 @@ const (
 	Foreign                 // somebody else has changed the knob: their value stays
 	Restored                // the knob has its original value
 	RestoreFailed           // the restore failed; the journal stays open
+	Released                // a change is no longer to be restored
 	DeadMan                 // no usable snapshot for too long: everything is restored
 	Back                    // snapshots are good again: a fresh policy starts
 	Stopped
 )
 
 var kindNames = [...]string{"started", "decided", "asked", "queued", "kept", "taken", "refused", "unverified", "blind", "foreign",
-	"restored", "restore-failed", "dead-man", "back", "stopped"}
+	"restored", "restore-failed", "released", "dead-man", "back", "stopped"}
 
 func (k EventKind) String() string {
 	if int(k) < len(kindNames) {

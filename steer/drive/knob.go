@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 )
@@ -27,12 +28,18 @@ var knobKinds = map[steer.Kind]string{
 }
 
 func (k Knob) String() string {
-	switch k.Kind {
-	case steer.SetQueue:
+	var names []string
+	for _, s := range k.Unset() {
+		names = append(names, s.Name())
+	}
+	switch {
+	case names != nil:
+		return strings.Join(names, ", ")
+	case k.Kind == steer.SetQueue:
 		return k.Queue + " " + k.Property
-	case steer.SetPriority:
+	case k.Kind == steer.SetPriority:
 		return "priority of " + k.Job
-	case steer.MoveJob:
+	case k.Kind == steer.MoveJob:
 		return "queue of " + k.Job
 	}
 	return "life of " + k.Job
@@ -82,6 +89,9 @@ func Same(k Knob, a, b Value) bool {
 	}
 	if k.Kind == steer.SetQueue && k.Property == steer.Capacities {
 		return sameShares(a, b)
+	}
+	if k.IsTogether() {
+		return sameSettings(k, a, b)
 	}
 	return k.Kind != steer.MoveJob && near(a.Number, b.Number)
 }

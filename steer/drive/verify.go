@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -45,6 +46,7 @@ func (d *driver) verify(now time.Time) {
 				why = "whether it is in force cannot be read: " + err.Error()
 			}
 			d.emit(e, append(attrs, slog.String("why", why))...)
+			n.failed = errors.New(why)
 			d.notMade(c.act)
 		default:
 			c.next = earliest(now.Add(pollEach), c.until)

@@ -50,8 +50,8 @@ const (
 	atIntake  = -1
 	elsewhere = -2 // not in a steered queue
 
-	// patience is how long a move may take to show: a sampler may list many waiting jobs only so often.
-	patience = 30 * unit.Second
+	// showsWithin is how long a move may take to show: a sampler may list many waiting jobs only so often.
+	showsWithin = 30 * unit.Second
 	// forgotten is how long a job is remembered that is neither listed nor reported as finished.
 	forgotten = 10 * unit.Minute
 )
@@ -93,7 +93,7 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 		case len(do) == steer.MovesPerSample:
 			rest.more++
 		default:
-			j.asked, j.due = to, l.now+min(patience<<min(j.tries, 20), unit.Hour)
+			j.asked, j.due = to, l.now+min(showsWithin<<min(j.tries, 20), unit.Hour)
 			j.tries++
 			do = append(do, steer.Action{Kind: steer.MoveJob, Job: sj.ID, Queue: l.queues[to], Why: fmt.Sprintf("level %d: %s", to+1, why)})
 		}
@@ -160,12 +160,12 @@ func (l *steerer) choose(sj *steer.Job, j *job) {
 
 // number is the value of the only tag that begins with key.
 func number(tags, key string) (x float64, ok bool) {
-	const longest, most = 32, 1e15
+	const maxLen, maxValue = 32, 1e15
 	n := 0
 	for tag := range strings.SplitSeq(tags, ",") {
 		if value, is := strings.CutPrefix(strings.TrimSpace(tag), key); is {
 			v, err := strconv.ParseFloat(value, 64)
-			n, x, ok = n+1, v, err == nil && len(value) <= longest && v >= 0 && v <= most // not NaN
+			n, x, ok = n+1, v, err == nil && len(value) <= maxLen && v >= 0 && v <= maxValue // not NaN
 		}
 	}
 	return x, ok && n == 1
@@ -206,20 +206,20 @@ type rest struct {
 
 // explain describes a step. Jobs are counted by level, the intake first.
 func (l *steerer) explain(do []steer.Action, count []int, rest rest) {
-	const most = 3
+	const named = 3
 	if l.intake == "" {
 		count = count[1:]
 	}
 	decision := "wait"
 	var why []string
-	for _, a := range do[:min(len(do), most)] {
+	for _, a := range do[:min(len(do), named)] {
 		decision, why = "set", append(why, a.Job+" to "+a.Why)
 	}
 	for _, n := range []struct {
 		jobs int
 		what string
 	}{
-		{len(do) - most, "others"}, {rest.more, "wait for the next sample"}, {rest.late, "wait for a retry"}, {rest.moved, "stay where somebody else has moved them"},
+		{len(do) - named, "others"}, {rest.more, "wait for the next sample"}, {rest.late, "wait for a retry"}, {rest.moved, "stay where somebody else has moved them"},
 	} {
 		if n.jobs > 0 {
 			why = append(why, fmt.Sprint(n.jobs, " ", n.what))

@@ -106,6 +106,14 @@ type Queue struct {
 // Leaf reports whether applications run in the queue.
 func (q *Queue) Leaf() bool { return len(q.Children) == 0 }
 
+// Walk visits the queue and all below it, parents first.
+func (q *Queue) Walk(visit func(*Queue)) {
+	visit(q)
+	for _, k := range q.Children {
+		k.Walk(visit)
+	}
+}
+
 // Heartbeat holds the settings that matter only to an engine with node heartbeats and locality.
 type Heartbeat struct {
 	Multiple                 bool // per-node-heartbeat.multiple-assignments-enabled

@@ -138,3 +138,23 @@ func (b *capacityReader) classifyQueue(p *Property, rest string) {
 		b.c.unknown(p, name, queueSettings)
 	}
 }
+
+// Known reports whether a file of this kind may have a setting: of a queue, or of the scheduler as a whole. names are candidates for a
+// suggestion.
+func Known(kind Kind, queue bool, setting string) (known bool, names []string) {
+	if kind == FairFile {
+		if names = fairTopWords; queue {
+			names = fairQueueWords[2:] // without the queues themselves
+		}
+		_, inert := fairInert[setting]
+		return inert || slices.Contains(names, setting), names
+	}
+	table := schedulerSettings
+	if queue {
+		table = queueSettings
+	}
+	return table.of(setting) != unknownSetting, table.names()
+}
+
+// LeafOnly reports whether a queue's setting has an effect in leaf queues alone.
+func LeafOnly(setting string) bool { return queueSettings.of(setting) == leafOnly }

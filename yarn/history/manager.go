@@ -1,12 +1,14 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -38,9 +40,32 @@ const (
 	maxApps  = 2_000_000 // also of the history server
 )
 
-// askManager reads the cluster and the list of ended applications: six requests in all.
-func (im *importer) askManager(ctx context.Context) error {
-	im.progress(-1, "asking the ResourceManager")
+// Cluster is a ResourceManager's description of its nodes and settings.
+type Cluster struct {
+	Nodes     []rest.Node
+	Scheduler *rest.Scheduler
+	Site      conf.Site
+	Name      string // CapacityFile or FairFile; "": another scheduler
+	File      []byte // as in force, or reconstructed from what the ResourceManager shows
+	Notes     []workload.Note
+}
+
+// Describe reads the description: four or five requests.
+func Describe(ctx context.Context, c *rest.Client) (*Cluster, error) {
+	im := &importer{Options: Options{Client: c}, names: &names{}}
+	if err := im.askSite(ctx); err != nil {
+		return nil, err
+	}
+	name, text, err := im.schedulerFile()
+	var b bytes.Buffer
+	if err == nil && name != "" {
+		err = text(&b)
+	}
+	return &Cluster{Nodes: im.site.nodes, Scheduler: im.site.scheduler, Site: im.build.site, Name: name, File: b.Bytes(), Notes: im.said}, err
+}
+
+// askSite reads the cluster.
+func (im *importer) askSite(ctx context.Context) error {
 	c, s := im.Client, &im.site
 	var err error
 	if _, err = c.Info(ctx); err != nil { // is it a ResourceManager, and does it respond?
@@ -73,6 +98,16 @@ func (im *importer) askManager(ctx context.Context) error {
 		}
 	}
 	im.build.site, im.build.fair = siteOf(s.conf), s.scheduler.Type == "fairScheduler"
+	return nil
+}
+
+// askManager reads the cluster and the list of ended applications: six requests in all.
+func (im *importer) askManager(ctx context.Context) error {
+	im.progress(-1, "asking the ResourceManager")
+	err := im.askSite(ctx)
+	if err != nil {
+		return err
+	}
 	if im.Running { // before those that have ended: one that ends in between is then in both lists, not in neither
 		if _, err = im.list(ctx, rest.AppFilter{States: []string{"RUNNING"}}, &im.running); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -53,8 +54,8 @@ func Policies() []string { return []string{"fbq", "tags", "sita", "comp", "deadl
 
 const (
 	maxLevels = 50
-	leastPart = 0.01 // of its capacity that the intake keeps; capacity of a ranked level except the first
-	mostPart  = 0.1  // the same where 1 % of the queue is less than a vcore
+	minPart   = 0.01 // of its capacity that the intake keeps; capacity of a ranked level except the first
+	maxPart   = 0.1  // the same where 1 % of the queue is less than a vcore
 )
 
 // Setting is a changed or new setting of a queue; "" is one that is not set.
@@ -182,7 +183,7 @@ func read(list []conf.Property, name string) (*conf.Capacity, error) {
 // leaf finds a leaf by its path.
 func leaf(root *conf.Queue, path string) (found *conf.Queue, err error) {
 	var names []string
-	walk(root, func(q *conf.Queue) {
+	root.Walk(func(q *conf.Queue) {
 		if q.Path == path || q.Path == "root."+path {
 			found = q
 		}
@@ -199,13 +200,6 @@ func leaf(root *conf.Queue, path string) (found *conf.Queue, err error) {
 	return found, err
 }
 
-func walk(q *conf.Queue, visit func(*conf.Queue)) {
-	visit(q)
-	for _, k := range q.Children {
-		walk(k, visit)
-	}
-}
-
 type derivation struct {
 	props *conf.Properties
 	conf  *conf.Capacity
@@ -218,13 +212,13 @@ type derivation struct {
 // choosePart makes the smallest part of the queue a whole vcore where vcores count: the limit of a user's AMs is rounded down to whole ones before it
 // is multiplied by the factor.
 func (d *derivation) choosePart(vcores int64) {
-	d.part = leastPart
+	d.part = minPart
 	need := 1.02 / absolute(d.q) // of the cluster's vcores, for all of the queue
-	if !d.conf.Dominant || float64(vcores)*leastPart >= need {
+	if !d.conf.Dominant || float64(vcores)*minPart >= need {
 		return
 	}
 	if vcores > 0 {
-		d.part = min(math.Ceil(need/float64(vcores)*100)/100, mostPart)
+		d.part = min(math.Ceil(need/float64(vcores)*100)/100, maxPart)
 	}
 	if float64(vcores)*d.part < need {
 		d.plan.Notes = append(d.plan.Notes, fmt.Sprintf("vcores count (DominantResourceCalculator): on a cluster with less than %.0f, the intake and the "+
@@ -287,7 +281,7 @@ func (d *derivation) refuse() (err error) {
 			}
 		}
 	}
-	walk(d.conf.Root, func(k *conf.Queue) {
+	d.conf.Root.Walk(func(k *conf.Queue) {
 		if slices.ContainsFunc(Policies(), func(name string) bool { return k.Path == q.Path+policies[name].suffix }) {
 			no("%s is already there: has %s been prepared before? yarn prepare --undo takes that back", k.Path, q.Path)
 		} else if slices.ContainsFunc(append(d.plan.Levels, added), func(l string) bool { return k.Name == last(l) }) {
@@ -368,8 +362,8 @@ func (d *derivation) derive(shares []float64) {
 			d.set(l, "user-limit-factor", d.get(q.Path, "user-limit-factor"))
 		} else {
 			share := shares[i]
-			if !d.kind.ranked {
-				share = minSlot
+			if !d.kind.ranked { // it may be lowered: a job with a deadline may get more than its user's share
+				share = steer.MinCapacity / 100
 			}
 			d.set(l, "maximum-capacity", "100")
 			d.set(l, "user-limit-factor", d.factor(share))
@@ -390,10 +384,6 @@ func (d *derivation) derive(shares []float64) {
 		}
 	}
 }
-
-// minSlot is the smallest capacity that steering by deadline gives to a slot. User limits must not bind there: a job with a deadline may get more than its
-// user's share.
-const minSlot = 0.001
 
 // factor is the user-limit-factor that leaves a user the same resources when the queue has this share of its capacity. Without a limit it is
 // that of the maximum capacity: with -1, the limit of a user's AMs would follow the capacity.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/queues/queuestest"
-	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
 // file is a capacity-scheduler.xml with NAME = VALUE lines of queues as properties.
@@ -118,7 +118,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Fatal(err)
 				}
 				after := queuestest.Apply(values(before), plan.Change())
-				edited, err := yard.EditProperties([]byte(xml), plan.Values())
+				edited, err := edit.Properties([]byte(xml), plan.Values())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -180,8 +180,8 @@ func check(t *testing.T, plan *Plan, before, after *conf.Properties) {
 		t.Errorf("it warns: %q", now.Warnings)
 	}
 	was, is := map[string]*conf.Queue{}, map[string]*conf.Queue{}
-	walk(old.Root, func(q *conf.Queue) { was[q.Path] = q })
-	walk(now.Root, func(q *conf.Queue) { is[q.Path] = q })
+	old.Root.Walk(func(q *conf.Queue) { was[q.Path] = q })
+	now.Root.Walk(func(q *conf.Queue) { is[q.Path] = q })
 	if len(is) != len(was)+1+len(plan.Levels) {
 		t.Errorf("%d queues, before %d", len(is), len(was))
 	}
@@ -275,7 +275,7 @@ func TestFileKeepsItsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := yard.EditProperties([]byte(xml), plan.Values())
+	out, err := edit.Properties([]byte(xml), plan.Values())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,10 +292,10 @@ func TestFileKeepsItsText(t *testing.T) {
 	if want := []string{"<value>batch, adhoc,  etl</value>", "<value>45.25</value>", "<value>1.5</value>"}; !slices.Equal(lost, want) {
 		t.Errorf("these lines are gone: %q, want %q", lost, want)
 	}
-	if _, err := yard.EditProperties([]byte(xml), []conf.Property{{Name: "a", Value: "<x>"}}); err == nil {
+	if _, err := edit.Properties([]byte(xml), []conf.Property{{Name: "a", Value: "<x>"}}); err == nil {
 		t.Error("a value with markup was written")
 	}
-	if _, err := yard.EditProperties([]byte(xml), []conf.Property{{Name: "a</name>", Value: "1"}}); err == nil {
+	if _, err := edit.Properties([]byte(xml), []conf.Property{{Name: "a</name>", Value: "1"}}); err == nil {
 		t.Error("a name with markup was written")
 	}
 }

@@ -167,6 +167,10 @@ func fill(x any, v reflect.Value, path string) error {
 		}
 		v.SetString(s)
 	case reflect.Int64:
+		if m, ok := x.(map[string]any); ok && len(m) == 1 { // how Hadoop 2 writes a priority
+			for _, x = range m {
+			}
+		}
 		n, ok := wholeOf(x)
 		if !ok {
 			return wrongKind(x, path, "a whole number")

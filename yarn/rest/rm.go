@@ -97,4 +97,10 @@ func (c *Client) App(ctx context.Context, id string) (App, error) {
 	return get[App](ctx, c, &call{what: "read " + id, server: c.rm, path: appPath(id, "")}, "app")
 }
 
+// Containers lists the containers of an application's current attempt; since 3.0.
+func (c *Client) Containers(ctx context.Context, a *App) iter.Seq2[Container, error] {
+	path := appPath(a.ID, "/appattempts/"+url.PathEscape(a.Attempt())+"/containers")
+	return list[Container](ctx, c, &call{what: "list the containers of " + a.ID, server: c.rm, path: path}, "containers", "container")
+}
+
 func appPath(id, rest string) string { return cluster + "/apps/" + url.PathEscape(id) + rest }

@@ -1,6 +1,11 @@
 package rest
 
-import "strings"
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
 
 // Info is the self-description of a ResourceManager; a standby serves it too.
 type Info struct {
@@ -92,10 +97,12 @@ type App struct {
 	ElapsedTime       int64   `json:"elapsedTime"`
 	AllocatedMB       int64   `json:"allocatedMB"` // -1: the application has ended
 	AllocatedVCores   int64   `json:"allocatedVCores"`
+	ReservedMB        int64   `json:"reservedMB"` // on nodes that are reserved for it; since 2.9
 	RunningContainers int64   `json:"runningContainers"`
 	MemorySeconds     int64   `json:"memorySeconds"`
 	VCoreSeconds      int64   `json:"vcoreSeconds"`
 	Unmanaged         bool    `json:"unmanagedApplication"`
+	AMLogs            string  `json:"amContainerLogs"`  // an address that ends with the AM's container
 	Requests          []Ask   `json:"resourceRequests"` // outstanding; absent in lists unless AppFilter.Requests is set
 }
 
@@ -104,6 +111,18 @@ type Ask struct {
 	Where      string   `json:"resourceName"` // a node, a rack, or "*"
 	Size       Resource `json:"capability"`
 	Containers int64    `json:"numContainers"`
+	Priority   int64    `json:"priority"`
+}
+
+// Container is one that an application holds.
+type Container struct {
+	ID          string `json:"containerId"`
+	Node        string `json:"assignedNodeId"` // the node's ID
+	MB          int64  `json:"allocatedMB"`
+	VCores      int64  `json:"allocatedVCores"`
+	Priority    int64  `json:"priority"`
+	StartedTime int64  `json:"startedTime"` // allocated
+	State       string `json:"containerState"`
 }
 
 // Asked is the number of containers that the application waits for. Requests for certain nodes are included in those for
@@ -115,6 +134,14 @@ func (a *App) Asked() (n int64) {
 		}
 	}
 	return n
+}
+
+var amContainer = regexp.MustCompile(`container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+`)
+
+// Attempt is the id of its current attempt: of the first one, if that is not known.
+func (a *App) Attempt() string {
+	number, _ := strconv.Atoi(append(amContainer.FindStringSubmatch(a.AMLogs), "", "")[1])
+	return fmt.Sprintf("appattempt_%s_%06d", strings.TrimPrefix(a.ID, "application_"), max(number, 1))
 }
 
 // Ended reports whether the application has ended, in whatever way.

@@ -116,3 +116,14 @@ func (c *Client) ChangeScheduler(ctx context.Context, s SchedulerChange) (Result
 	}
 	return c.Put(ctx, what, cluster+"/scheduler-conf", "application/xml", body)
 }
+
+// ValidateScheduler asks the ResourceManager whether it would apply a change, since 3.3; others: ErrNotFound. Nothing is changed.
+func (c *Client) ValidateScheduler(ctx context.Context, s SchedulerChange) error {
+	const what = "validate the scheduler's configuration"
+	body, err := xml.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	_, err = c.Post(ctx, what, cluster+"/scheduler-conf/validate", "application/xml", body)
+	return err
+}

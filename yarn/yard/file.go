@@ -22,6 +22,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
 // fileKind says which setting is changed, and how it is written.
@@ -52,14 +53,17 @@ func (f editedFile) of(property string) *editedFile {
 func keyOf(queue, property string) string { return conf.Prefix + queue + "." + configured(property) }
 
 // find locates the setting of a queue.
-func (f *editedFile) find(data []byte, queue string) (root *node, p *place, err error) {
-	if root, err = parse(data); err != nil {
+func (f *editedFile) find(data []byte, queue string) (root *edit.Node, p *edit.Place, err error) {
+	if root, err = edit.ParseXML(data); err != nil {
 		return nil, nil, err
 	}
 	if f.kind.fair {
-		p, err = queueElement(root, queue, f.kind.property)
+		p, err = edit.FindElement(root, queue, f.kind.property)
 	} else {
-		p, err = property(root, keyOf(queue, f.kind.property))
+		p, err = edit.FindProperty(root, keyOf(queue, f.kind.property))
+	}
+	if missing, ok := errors.AsType[*edit.NoQueueError](err); ok {
+		err = gone("%v", missing)
 	}
 	return root, p, err
 }
@@ -70,12 +74,15 @@ func (f *editedFile) element(queue string) func(value string) string {
 		if f.kind.fair {
 			return "<" + f.kind.property + ">" + value + "</" + f.kind.property + ">"
 		}
-		return propertyElement(keyOf(queue, f.kind.property), value)
+		return edit.PropertyElement(keyOf(queue, f.kind.property), value)
 	}
 }
 
 // value reads the setting of a queue from the file's content.
 func (f *editedFile) value(data []byte, queue string) (drive.Value, error) {
+	if f.settings().IsTogether() {
+		return f.together(data)
+	}
 	if f.kind.property == steer.Capacities {
 		p, err := conf.ReadProperties(bytes.NewReader(data), f.path)
 		if err != nil {
@@ -91,8 +98,8 @@ func (f *editedFile) value(data []byte, queue string) (drive.Value, error) {
 	if err != nil {
 		return drive.Value{}, fmt.Errorf("%s: %w", f.path, err)
 	}
-	if p.elem != nil {
-		v.Text, v.Set = p.raw(), true
+	if p.Elem != nil {
+		v.Text, v.Set = p.Raw(), true
 	}
 	return v, nil
 }
@@ -132,10 +139,8 @@ func fairSetting(q *conf.FairQueue, property string) (number float64, zero func(
 
 // readProperty reads the CapacityScheduler's setting of a queue, or its default or inherited value.
 func readProperty(p *conf.Properties, queue, property string) (drive.Value, error) {
-	dot := strings.LastIndexByte(queue, '.')
-	if list := p.Get(conf.Prefix + queue[:max(dot, 0)] + ".queues"); list != nil && !slices.ContainsFunc(strings.Split(list.Value, ","),
-		func(name string) bool { return strings.TrimSpace(name) == queue[dot+1:] }) {
-		return drive.Value{}, gone("queue %s is not among the configured queues: %s", queue, list)
+	if err := configuredQueue(p, queue); err != nil {
+		return drive.Value{}, err
 	}
 	own := keyOf(queue, property)
 	names := []string{own}
@@ -217,11 +222,11 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 	var out []byte
 	switch {
 	case !v.Set:
-		out = p.remove(data)
-	case p.in.self && !f.kind.fair:
+		out = p.Remove(data)
+	case p.Nothing() && !f.kind.fair:
 		return fail(errors.New("there is nothing in it"))
 	default:
-		if out, err = p.set(data, v.Text, f.element(queue)); err != nil {
+		if out, err = p.Set(data, v.Text, f.element(queue)); err != nil {
 			return fail(err)
 		}
 	}
@@ -230,10 +235,10 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 		return fail(err)
 	}
 	var a, b strings.Builder
-	root.outline(&a, p.elem)
-	root2.outline(&b, p2.elem)
+	root.Outline(&a, p.Elem)
+	root2.Outline(&b, p2.Elem)
 	switch {
-	case a.String() != b.String(), v.Set != (p2.elem != nil), v.Set && p2.raw() != v.Text:
+	case a.String() != b.String(), v.Set != (p2.Elem != nil), v.Set && p2.Raw() != v.Text:
 		return fail(errors.New("it is written in a way that cannot be changed safely"))
 	}
 	if err := f.sameMeaning(data, out, queue, v); err != nil {
@@ -246,6 +251,9 @@ func (f *editedFile) edit(data []byte, queue string, v drive.Value) ([]byte, err
 func (f *editedFile) change(data []byte, queue string, was *drive.Value, v drive.Value) ([]byte, error) {
 	if err := f.expect(data, queue, was); err != nil {
 		return nil, err
+	}
+	if f.settings().IsTogether() {
+		return f.changeTogether(data, v)
 	}
 	if f.kind.property == steer.Capacities {
 		return f.changeCapacities(data, queue, v)

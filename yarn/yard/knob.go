@@ -70,6 +70,9 @@ func formatShare(x float64) string {
 
 // queueOf resolves the path of a knob's queue; knobs of another scheduler or queue are an error.
 func (y *Yard) queueOf(k drive.Knob) (drive.Knob, error) {
+	if k.IsTogether() {
+		return k, y.ownSettings(k)
+	}
 	if _, known := y.properties()[k.Property]; k.Kind != setQueue || !known {
 		return k, fmt.Errorf("knob %q is not there: those of this scheduler are %s", k.Property, strings.Join(slices.Sorted(maps.Keys(y.properties())), ", "))
 	}
@@ -92,7 +95,7 @@ func (y *Yard) Read(ctx context.Context, k drive.Knob) (drive.Value, error) {
 		return y.readJob(ctx, k)
 	}
 	k, err := y.queueOf(k)
-	if err == nil && y.o.Absent {
+	if err == nil && y.o.Absent && !k.IsTogether() {
 		var s *rest.Scheduler
 		if s, err = y.c.Scheduler(ctx); err == nil {
 			_, err = findQueue(s.Root, k)
@@ -194,6 +197,10 @@ func (y *Yard) writable(k drive.Knob, v drive.Value) bool {
 		_, _, err := v.Shares()
 		return err == nil
 	}
+	if k.IsTogether() {
+		_, err := k.Settings(v)
+		return err == nil
+	}
 	if math.IsNaN(x) || math.IsInf(x, 0) || x > 1e6 && k.Property == y.limit.Property || x > math.MaxInt32 || x < 0 && (x != -1 || y.capacity()) {
 		return false
 	}
@@ -229,6 +236,9 @@ func (y *Yard) InForce(ctx context.Context, k drive.Knob, v drive.Value) (bool, 
 	k, err := y.queueOf(k)
 	if err != nil {
 		return false, err
+	}
+	if k.IsTogether() {
+		return y.settingsInForce(ctx, k, v)
 	}
 	if k.Property != steer.Capacities && (!v.Set || !y.means(k, v.Text, v.Number)) { // the inherited value, or a variable's, may have changed since
 		now, err := y.act.read(ctx, k)
@@ -327,6 +337,9 @@ func (r *restActuator) read(ctx context.Context, k drive.Knob) (drive.Value, err
 		return drive.Value{}, err
 	}
 	var v drive.Value
+	if k.IsTogether() {
+		return readTogether(p, k.Unset())
+	}
 	if k.Property == steer.Capacities {
 		v, err = readCapacities(p, k.Queue, func(queue string) (drive.Value, error) { return readProperty(p, queue, "capacity") })
 	} else {
@@ -350,7 +363,12 @@ func markOf(property string) string {
 func (r *restActuator) write(ctx context.Context, k drive.Knob, was *drive.Value, v drive.Value) error {
 	mark := rest.Setting{Name: markOf(k.Property), Value: v.Mark}
 	var change rest.SchedulerChange
-	if k.Property == steer.Capacities {
+	if list, err := k.Settings(v); k.IsTogether() {
+		if err != nil {
+			return err
+		}
+		change = Change(list, v.Mark)
+	} else if k.Property == steer.Capacities {
 		changed, err := changedCapacities(was, v)
 		if err != nil {
 			return err

@@ -156,7 +156,7 @@ func (y *Yard) choose(root *rest.Queue) (queues []*rest.Queue, err error) {
 	}
 	for _, name := range names {
 		q, err := findLeaf(root, name)
-		if err != nil && y.o.Absent && strings.HasPrefix(name, "root.") { // gone, or no leaf any more: that is for Read to say
+		if err != nil && y.o.Absent && (name == "root" || strings.HasPrefix(name, "root.")) { // gone, or no leaf any more: that is for Read to say
 			q, err = &rest.Queue{Path: name}, nil
 		}
 		if err != nil {

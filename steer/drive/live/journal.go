@@ -170,8 +170,10 @@ func markOf(folder string) string {
 		return r
 	}
 	text := strings.Map(plain, host+":"+dir)
-	return text[:min(len(text), drive.LongestText/8)]
+	return text[:min(len(text), longestMark)]
 }
+
+const longestMark = 128
 
 // Damage is a *DamagedError if lines of the journal could not be read, now or earlier: the open knobs may be incomplete.
 func (j *DiskJournal) Damage() error { return j.damage }

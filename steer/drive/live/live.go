@@ -10,22 +10,22 @@ import (
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// live executes a machine's requests on a running scheduler.
-type live struct {
-	engine  drive.Engine
-	journal *drive.Journal
-	observe func(drive.Event)
-	clock   Clock
-	lost    <-chan struct{}
-	alive   func()
+// Runner executes the requests of a driver's machine, or of one of drive.NewSet, NewRelease and NewRecovery, on a running scheduler.
+type Runner struct {
+	Engine  drive.Engine
+	Journal *drive.Journal
+	Observe func(drive.Event)
+	Clock   Clock           // nil: the real one
+	Lost    <-chan struct{} // of the lock; nil: there is none
+	Alive   func()          // as in Options
 	trace   func(drive.Request, drive.Answer)
 }
 
-// run steps a machine until it is done.
-func (l *live) run(ctx context.Context, m *drive.Machine) error {
+// Run steps a machine until it is done. Whatever the error, the journal knows whether there is something to restore.
+func (l *Runner) Run(ctx context.Context, m *drive.Machine) error {
 	defer m.Abandon()
-	if l.clock == nil {
-		l.clock = WallClock{}
+	if l.Clock == nil {
+		l.Clock = WallClock{}
 	}
 	for r, a := (drive.Request{}), l.answer(ctx, drive.Answer{}); ; a = l.answer(ctx, l.do(ctx, &r)) {
 		if l.trace != nil {
@@ -38,48 +38,48 @@ func (l *live) run(ctx context.Context, m *drive.Machine) error {
 	}
 }
 
-func (l *live) answer(ctx context.Context, a drive.Answer) drive.Answer {
+func (l *Runner) answer(ctx context.Context, a drive.Answer) drive.Answer {
 	select {
-	case <-l.lost:
+	case <-l.Lost:
 		a.Lost = true
 	default:
 	}
-	a.Now, a.Stop = l.clock.Now(), ctx.Err() != nil
+	a.Now, a.Stop = l.Clock.Now(), ctx.Err() != nil
 	return a
 }
 
-func (l *live) do(ctx context.Context, r *drive.Request) (a drive.Answer) {
-	if l.alive != nil {
-		l.alive()
-		defer l.alive()
+func (l *Runner) do(ctx context.Context, r *drive.Request) (a drive.Answer) {
+	if l.Alive != nil {
+		l.Alive()
+		defer l.Alive()
 	}
 	if r.Final {
 		ctx = context.WithoutCancel(ctx)
 	}
 	switch r.Op {
 	case drive.Wait:
-		a.Err = l.clock.Wait(ctx, r.Until.Sub(l.clock.Now()))
+		a.Err = l.Clock.Wait(ctx, r.Until.Sub(l.Clock.Now()))
 		return a
 	case drive.Log:
-		a.Err = l.journal.Append(r.Entry)
+		a.Err = l.Journal.Append(r.Entry)
 		return a
 	case drive.Tell:
-		if l.observe != nil {
-			l.observe(r.Event)
+		if l.Observe != nil {
+			l.Observe(r.Event)
 		}
 		return a
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Until.Sub(l.clock.Now()))
+	ctx, cancel := context.WithTimeout(ctx, r.Until.Sub(l.Clock.Now()))
 	defer cancel()
 	switch r.Op {
 	case drive.Sample:
-		a.Snapshot, a.Err = l.engine.Snapshot(ctx)
+		a.Snapshot, a.Err = l.Engine.Snapshot(ctx)
 	case drive.Read:
-		a.Value, a.Err = l.engine.Read(ctx, r.Knob)
+		a.Value, a.Err = l.Engine.Read(ctx, r.Knob)
 	case drive.Write:
-		a.Err = l.engine.Write(ctx, r.Knob, r.Value)
+		a.Err = l.Engine.Write(ctx, r.Knob, r.Value)
 	case drive.Check:
-		a.InForce, a.Err = l.engine.InForce(ctx, r.Knob, r.Value)
+		a.InForce, a.Err = l.Engine.InForce(ctx, r.Knob, r.Value)
 	}
 	return a
 }
@@ -94,24 +94,24 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &live{engine: o.Engine, journal: o.Journal, observe: o.Observe, clock: o.Clock, alive: o.Alive, trace: o.Trace}
+	l := &Runner{Engine: o.Engine, Journal: o.Journal, Observe: o.Observe, Clock: o.Clock, Alive: o.Alive, trace: o.Trace}
 	if o.Act && o.Lock != nil {
 		if err := o.Lock.Acquire(ctx); err != nil {
 			m.Abandon()
 			return fmt.Errorf("the lock was not given: %w", err)
 		}
 		defer func() { err = errors.Join(err, o.Lock.Release()) }()
-		l.lost = o.Lock.Lost()
+		l.Lost = o.Lock.Lost()
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		go func(ctx context.Context) {
 			select {
-			case <-l.lost:
+			case <-l.Lost:
 				cancel() // ends waits and reads
 			case <-ctx.Done():
 			}
 		}(ctx)
 	}
-	return l.run(ctx, m)
+	return l.Run(ctx, m)
 }

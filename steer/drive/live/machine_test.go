@@ -27,7 +27,7 @@ func recorded(t *testing.T, w *world, ctx context.Context, rules Rules) (steps [
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &live{engine: w, journal: rules.Journal, observe: w.observe, clock: w}
+	l := &Runner{Engine: w, Journal: rules.Journal, Observe: w.observe, Clock: w}
 	for a := l.answer(ctx, Answer{}); ; {
 		r, more := m.Next(a)
 		if !more {

@@ -47,7 +47,7 @@ type Recovery struct {
 // Run tries until everything is restored or the context ends.
 func (r Recovery) Run(ctx context.Context) (restored int, err error) {
 	m := drive.NewRecovery(r.Engine, r.Journal, r.Force, r.Gone)
-	l := &live{engine: r.Engine, journal: r.Journal, observe: r.Observe, clock: r.Clock}
-	err = l.run(ctx, m)
+	l := &Runner{Engine: r.Engine, Journal: r.Journal, Observe: r.Observe, Clock: r.Clock}
+	err = l.Run(ctx, m)
 	return m.Restored(), err
 }

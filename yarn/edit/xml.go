@@ -1,4 +1,4 @@
-package yard
+package edit
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// node is an element of an XML file with its position, in bytes.
-type node struct {
+// Node is an element of an XML file with its position, in bytes.
+type Node struct {
 	name       string
 	attrs      []xml.Attr
 	start, end int // from < of the start tag to after > of the end tag
@@ -20,15 +20,15 @@ type node struct {
 	self       bool
 	text       string // character data directly inside
 	plain      bool   // only text, without entities
-	kids       []*node
+	kids       []*Node
 }
 
-// parse finds the positions of all elements. Whether the file is well-formed is checked elsewhere.
-func parse(data []byte) (*node, error) {
+// ParseXML finds the positions of all elements. Whether the file is well-formed is checked elsewhere.
+func ParseXML(data []byte) (*Node, error) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	top := &node{}
-	open := []*node{top}
+	top := &Node{}
+	open := []*Node{top}
 	text := [][]byte{nil} // of each open element, in pieces around comments and children
 	for {
 		at := int(d.InputOffset())
@@ -43,7 +43,7 @@ func parse(data []byte) (*node, error) {
 		in := open[len(open)-1]
 		switch t := tok.(type) {
 		case xml.StartElement:
-			n := &node{name: t.Name.Local, attrs: t.Copy().Attr, start: at, from: end, plain: true}
+			n := &Node{name: t.Name.Local, attrs: t.Copy().Attr, start: at, from: end, plain: true}
 			n.self = bytes.HasSuffix(data[at:end], []byte("/>"))
 			in.kids, in.plain = append(in.kids, n), false
 			open = append(open, n)
@@ -71,7 +71,7 @@ func parse(data []byte) (*node, error) {
 	return top.kids[0], nil
 }
 
-func (n *node) attr(name string) string {
+func (n *Node) attr(name string) string {
 	for _, a := range n.attrs {
 		if a.Name.Local == name {
 			return strings.TrimSpace(a.Value)
@@ -80,8 +80,8 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
-func (n *node) child(name string) *node { // the last of that name, as in Hadoop
-	var found *node
+func (n *Node) child(name string) *Node { // the last of that name, as in Hadoop
+	var found *Node
 	for _, k := range n.kids {
 		if k.name == name {
 			found = k
@@ -90,23 +90,23 @@ func (n *node) child(name string) *node { // the last of that name, as in Hadoop
 	return found
 }
 
-// place is the position of a setting in a file, or where it would be inserted.
-type place struct {
-	in    *node // the parent element
-	elem  *node // nil: absent
-	value *node // whose text is the value
+// Place is the position of a setting in a file, or where it would be inserted.
+type Place struct {
+	in    *Node // the parent element
+	Elem  *Node // nil: absent
+	value *Node // whose text is the value
 }
 
-// raw is the value as the file spells it.
-func (p *place) raw() string { return strings.TrimSpace(p.value.text) }
+// Raw is the value as the file spells it.
+func (p *Place) Raw() string { return strings.TrimSpace(p.value.text) }
 
-// property finds a property of a Hadoop configuration: the last one of its name, unless an earlier one is final.
-func property(root *node, key string) (*place, error) {
-	p := &place{in: root}
+// FindProperty finds a property of a Hadoop configuration: the last one of its name, unless an earlier one is final.
+func FindProperty(root *Node, key string) (*Place, error) {
+	p := &Place{in: root}
 	final := false
 	var err error
-	var walk func(n *node)
-	walk = func(n *node) {
+	var walk func(n *Node)
+	walk = func(n *Node) {
 		for _, k := range n.kids {
 			if k.name == "configuration" {
 				walk(k)
@@ -127,7 +127,7 @@ func property(root *node, key string) (*place, error) {
 				}
 				continue
 			}
-			p.elem, p.value = k, value
+			p.Elem, p.value = k, value
 			if c := k.child("final"); k.attr("final") == "true" || c != nil && strings.TrimSpace(c.text) == "true" {
 				final = true
 			}
@@ -137,19 +137,19 @@ func property(root *node, key string) (*place, error) {
 	return p, err
 }
 
-// EditProperties sets properties in the content of a Hadoop configuration file. Every other byte is preserved.
-func EditProperties(data []byte, set []conf.Property) ([]byte, error) {
+// Properties sets properties in the content of a Hadoop configuration file. Every other byte is preserved.
+func Properties(data []byte, set []conf.Property) ([]byte, error) {
 	for _, x := range set {
 		if strings.ContainsAny(x.Name, "<>&\r\n") {
 			return nil, fmt.Errorf("%q is no name to be written", x.Name)
 		}
-		root, err := parse(data)
+		root, err := ParseXML(data)
 		if err != nil {
 			return nil, err
 		}
-		p, err := property(root, x.Name)
+		p, err := FindProperty(root, x.Name)
 		if err == nil {
-			data, err = p.set(data, x.Value, func(v string) string { return propertyElement(x.Name, v) })
+			data, err = p.Set(data, x.Value, func(v string) string { return PropertyElement(x.Name, v) })
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Name, err)
@@ -158,21 +158,22 @@ func EditProperties(data []byte, set []conf.Property) ([]byte, error) {
 	return data, nil
 }
 
-func propertyElement(name, value string) string {
+// PropertyElement is the text of a property.
+func PropertyElement(name, value string) string {
 	return "<property><name>" + name + "</name><value>" + value + "</value></property>"
 }
 
-// queueElement finds an element of a queue, given by its path, in an allocation file.
-func queueElement(root *node, path, name string) (*place, error) {
-	at := []*node{root}
+// FindElement finds an element of a queue, given by its path, in an allocation file.
+func FindElement(root *Node, path, name string) (*Place, error) {
+	at := []*Node{root}
 	for _, q := range queuesOf(root) {
 		if strings.EqualFold(q.attr("name"), "root") {
-			at = []*node{q}
+			at = []*Node{q}
 		}
 	}
 	parts := strings.Split(path, ".")
 	for _, part := range parts[1:] {
-		var next []*node
+		var next []*Node
 		for _, n := range at {
 			for _, q := range queuesOf(n) {
 				if q.attr("name") == part {
@@ -182,19 +183,27 @@ func queueElement(root *node, path, name string) (*place, error) {
 		}
 		at = next
 	}
-	if len(at) == 0 || len(parts) < 2 || parts[0] != "root" {
-		return nil, gone("queue %s is not in the file: add <queue name=%q/> where it belongs, so that it can have a share of its own", path, parts[len(parts)-1])
+	if len(at) == 0 || parts[0] != "root" {
+		return nil, &NoQueueError{Queue: path}
 	}
-	p := &place{in: at[len(at)-1]}
+	p := &Place{in: at[len(at)-1]}
 	for _, n := range at {
 		if x := n.child(name); x != nil {
-			p.in, p.elem, p.value = n, x, x
+			p.in, p.Elem, p.value = n, x, x
 		}
 	}
 	return p, nil
 }
 
-func queuesOf(n *node) (list []*node) {
+// NoQueueError says that a file does not name a queue.
+type NoQueueError struct{ Queue string }
+
+func (e *NoQueueError) Error() string {
+	return fmt.Sprintf("queue %s is not in the file: add <queue name=%q/> where it belongs, so that it can have a share of its own",
+		e.Queue, e.Queue[strings.LastIndexByte(e.Queue, '.')+1:])
+}
+
+func queuesOf(n *Node) (list []*Node) {
 	for _, k := range n.kids {
 		if k.name == "queue" || k.name == "pool" {
 			list = append(list, k)
@@ -203,16 +212,19 @@ func queuesOf(n *node) (list []*node) {
 	return list
 }
 
-// set changes the value, or inserts the element if there is none. element makes the element with a value in it. Nothing else changes.
-func (p *place) set(data []byte, value string, element func(value string) string) ([]byte, error) {
+// Nothing reports whether the parent element is written as <configuration/>.
+func (p *Place) Nothing() bool { return p.in.self }
+
+// Set changes the value, or inserts the element if there is none. element makes the element with a value in it. Nothing else changes.
+func (p *Place) Set(data []byte, value string, element func(value string) string) ([]byte, error) {
 	if value == "" || strings.ContainsAny(value, "<>&\r\n") {
 		return nil, fmt.Errorf("%q is no value to be written", value)
 	}
-	if p.elem == nil {
+	if p.Elem == nil {
 		return p.insert(data, element(value)), nil
 	}
 	v := p.value
-	if !v.plain || p.raw() == "" {
+	if !v.plain || p.Raw() == "" {
 		return nil, fmt.Errorf("<%s> has something other than a plain value in it: write it plainly", v.name)
 	}
 	body := data[v.from:v.to]
@@ -225,7 +237,7 @@ func (p *place) set(data []byte, value string, element func(value string) string
 const selfEnd = " >"
 
 // insert inserts an element as the last child of another: on a line of its own if the end tag has one.
-func (p *place) insert(data []byte, elem string) []byte {
+func (p *Place) insert(data []byte, elem string) []byte {
 	n := p.in
 	if n.self {
 		elem = strings.TrimSuffix(elem, ">") + selfEnd
@@ -237,9 +249,9 @@ func (p *place) insert(data []byte, elem string) []byte {
 	return splice(data, n.to, n.to, elem)
 }
 
-// remove removes the element: all that insert has added, and nothing more.
-func (p *place) remove(data []byte) []byte {
-	n, e := p.in, p.elem
+// Remove removes the element: all that insert has added, and nothing more.
+func (p *Place) Remove(data []byte) []byte {
+	n, e := p.in, p.Elem
 	if e == nil {
 		return data
 	}
@@ -275,14 +287,14 @@ func splice(data []byte, from, to int, with string) []byte {
 	return append(out, data[to:]...)
 }
 
-// outline is the text of an element without one of its descendants: two files with the same outline differ in nothing else.
-func (n *node) outline(b *strings.Builder, without *node) {
+// Outline is the text of an element without one of its descendants: two files with the same outline differ in nothing else.
+func (n *Node) Outline(b *strings.Builder, without *Node) {
 	if n == without {
 		return
 	}
 	fmt.Fprintf(b, "<%s %q %q", n.name, n.attrs, strings.Join(strings.Fields(n.text), " "))
 	for _, k := range n.kids {
-		k.outline(b, without)
+		k.Outline(b, without)
 	}
 	b.WriteString(">")
 }
