@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,10 @@ func (out *Comparison) apart(s int) bool {
 	if out.empty(0) || out.empty(s) {
 		return false
 	}
+	if out.otherJobs(s) { // on purpose: each is judged by its own jobs, if it finishes as many of them
+		a, b := out.tally(0).jobs, out.tally(s).jobs
+		return math.Abs(float64(a.LeftOut())/float64(a.Submitted)-float64(b.LeftOut())/float64(b.Submitted)) >= apartShare
+	}
 	var apart, finished int64
 	for i, r := range out.Runs[s] {
 		apart += r.Apart(out.Runs[0][i])
@@ -33,16 +38,8 @@ func (out *Comparison) apart(s int) bool {
 	return float64(apart) >= apartShare*float64(finished) && apart > 0
 }
 
-// judged lists the schedulers that can be called better or worse than the first.
-func (out *Comparison) judged() []int {
-	var list []int
-	for s := 1; s < len(out.Runs); s++ {
-		if !out.empty(0) && !out.empty(s) && !out.apart(s) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
+// otherJobs reports whether a variant has another workload than the first.
+func (out *Comparison) otherJobs(s int) bool { return s < len(out.other) && out.other[s] }
 
 // setApart removes the judgements of schedulers that finished other jobs than the first, and the intervals, which would suggest
 // a false certainty.
@@ -133,10 +130,14 @@ func (t tally) what() string {
 // coverage returns the notes about jobs that are not in the figures, one per scheduler that needs it.
 func (out *Comparison) coverage() []string {
 	var notes []string
-	names := out.names()
+	names := out.Labels()
 	for s := range out.Runs {
 		t := out.tally(s)
 		lost := t.jobs.LeftOut()
+		if first := out.tally(0); out.otherJobs(s) && t.jobs.Submitted != first.jobs.Submitted {
+			notes = append(notes, fmt.Sprintf("%s has %s, %s has %s: their figures are of other jobs", names[s], unit.Count(t.jobs.Submitted, "job")+t.seeds,
+				names[0], report.Number(first.jobs.Submitted)+first.seeds))
+		}
 		switch {
 		case out.Partial && lost == t.jobs.Unfinished: // said already
 		case out.empty(s):
@@ -155,7 +156,9 @@ func (out *Comparison) coverage() []string {
 		case lost > 0:
 			same := "the same jobs as under " + names[0]
 			for i, r := range out.Runs[s] {
-				if r.Apart(out.Runs[0][i]) > 0 {
+				if out.otherJobs(s) {
+					same = "as large a share as under " + names[0]
+				} else if r.Apart(out.Runs[0][i]) > 0 {
 					same = fmt.Sprintf("fewer than 1 job in 1,000 is missing from only one of %s and %s, so they are judged all the same", names[0], names[s])
 				}
 			}
@@ -167,7 +170,7 @@ func (out *Comparison) coverage() []string {
 
 // apartNote says that two columns of the table cover different jobs.
 func (out *Comparison) apartNote(s int, t tally) string {
-	names := out.names()
+	names := out.Labels()
 	text := fmt.Sprintf("DIFFERENT JOBS: under %s %s did not finish", names[s], t.of(t.jobs.LeftOut()))
 	if t.jobs.LeftOut() == 0 {
 		text = fmt.Sprintf("DIFFERENT JOBS: under %s all jobs finished", names[s])
@@ -183,31 +186,15 @@ func (out *Comparison) apartNote(s int, t tally) string {
 		text, names[0], under, names[s])
 }
 
-// uncompared is the part of the headline about schedulers that cannot be judged.
-func (out *Comparison) uncompared(names []string) string {
-	var none, parts []string
-	for s := 1; s < len(names); s++ {
-		switch {
-		case out.empty(s):
-			none = append(none, names[s])
-		case out.apart(s):
-			a, b := out.tally(0), out.tally(s)
-			lost := "all finish"
-			if n := a.jobs.LeftOut(); n > 0 {
-				lost = report.Number(n) + " do not"
-			}
-			parts = append(parts, fmt.Sprintf("%s cannot be judged against %s, for they finish different jobs: under %s %s do not finish, under %s %s.",
-				names[s], names[0], names[s], b.of(b.jobs.LeftOut()), names[0], lost))
+// apartAnswer is the answer about a scheduler that finished other jobs than the first.
+func (out *Comparison) apartAnswer(s int) string {
+	finishes := func(t tally) string {
+		if n := t.jobs.LeftOut(); n > 0 {
+			return t.of(n) + " do not finish"
 		}
+		return "all " + unit.Count(t.jobs.Submitted, "job") + t.seeds + " finish"
 	}
-	if len(none) > 0 {
-		text := "No job finished under " + or(none)
-		if len(none) == len(names)-1 {
-			text += ", so there is nothing to compare"
-		}
-		parts = append([]string{text + "."}, parts...)
-	}
-	return strings.Join(parts, " ")
+	return fmt.Sprintf("cannot be judged as a whole against %s, for they finish different jobs: here %s, there %s.", out.Labels()[0], finishes(out.tally(s)), finishes(out.tally(0)))
 }
 
 // Assumptions are those of the first run. Those that hold for its seed's jobs only are marked.

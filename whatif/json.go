@@ -19,12 +19,28 @@ type jsonComparison struct {
 	Labels      []string        `json:"labels"` // short names of the schedulers, as the sentences have them
 	Seeds       []uint64        `json:"seeds"`
 	Unfinished  []string        `json:"unfinished"` // schedulers under which no job finished
-	Headline    string          `json:"headline"`
-	Verdicts    []string        `json:"verdicts"`
+	Answers     []jsonAnswer    `json:"answers"`
 	Notes       []string        `json:"notes"`
 	Assumptions []string        `json:"assumptions"`
 	Metrics     []jsonRow       `json:"metrics"`
+	Groups      []jsonGroup     `json:"groups"`
 	Runs        [][]*result.Run `json:"runs"` // by scheduler, then seed
+}
+
+type jsonAnswer struct {
+	Scheduler string    `json:"scheduler"`
+	Text      string    `json:"text"`
+	Worse     bool      `json:"worse"` // a core metric gets worse
+	Touched   []Subject `json:"touched"`
+}
+
+// jsonGroup is a queue, user or class; of each kind, who loses comes first.
+type jsonGroup struct {
+	Subject
+	Jobs    []int64   `json:"jobs"`    // finished in the first seed, by scheduler
+	Touched []string  `json:"touched"` // schedulers that change it
+	Few     bool      `json:"few"`     // too few jobs to be judged
+	Metrics []jsonRow `json:"metrics"`
 }
 
 type jsonRow struct {
@@ -48,14 +64,37 @@ type jsonCell struct {
 // WriteJSON writes the comparison.
 func (out *Comparison) WriteJSON(w io.Writer) error {
 	j := jsonComparison{
-		Tool: "yardmaster", Headline: out.Headline, Partial: out.Partial, Schedulers: out.Schedulers, Labels: out.names(), Seeds: out.Seeds, Runs: out.Runs,
+		Tool: "yardmaster", Partial: out.Partial, Schedulers: out.Schedulers, Labels: out.Labels(), Seeds: out.Seeds, Runs: out.Runs,
 		Unfinished: append([]string{}, out.Unfinished...),
-		Verdicts:   append([]string{}, out.Verdicts...), Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: []jsonRow{},
+		Answers:    []jsonAnswer{}, Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: out.jsonRows(out.Rows), Groups: []jsonGroup{},
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Assumptions()
 	}
-	for _, row := range out.Rows {
+	for _, a := range out.Answers {
+		j.Answers = append(j.Answers, jsonAnswer{out.Schedulers[a.Scheduler], a.Text, a.Worse, append([]Subject{}, a.Touched...)})
+	}
+	for _, g := range out.Groups {
+		group := jsonGroup{Subject: g.Subject, Jobs: g.Jobs, Touched: []string{}, Few: g.Few, Metrics: out.jsonRows(g.Rows)}
+		for s, touched := range g.Touched {
+			if touched {
+				group.Touched = append(group.Touched, out.Schedulers[s])
+			}
+		}
+		j.Groups = append(j.Groups, group)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(j); err != nil {
+		return fmt.Errorf("writing the comparison as JSON: %w", err)
+	}
+	return nil
+}
+
+func (out *Comparison) jsonRows(rows []Row) []jsonRow {
+	list := []jsonRow{}
+	for _, row := range rows {
 		r := jsonRow{Metric: row.Metric, Unit: row.Unit.String(), MoreIsBetter: row.More}
 		for i, c := range row.Cells {
 			cell := jsonCell{Scheduler: out.Schedulers[i], Values: present(c.Values), Mean: number(c.Mean), Judgement: c.Judgement.String()}
@@ -65,15 +104,9 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 			}
 			r.Schedulers = append(r.Schedulers, cell)
 		}
-		j.Metrics = append(j.Metrics, r)
+		list = append(list, r)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(j); err != nil {
-		return fmt.Errorf("writing the comparison as JSON: %w", err)
-	}
-	return nil
+	return list
 }
 
 // present keeps values; null where there is none.

@@ -1,12 +1,14 @@
 package whatif
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Unit says how a metric is formatted.
@@ -63,17 +65,74 @@ var metrics = func() []metric {
 	)
 }()
 
-// deadlinesMet is the row that the headline uses, besides those that all comparisons have.
+// mainMetrics are the rows that are always shown, in this order; where slowdowns are unknown, the response ratio stands in for them.
+var mainMetrics = []string{
+	"p95 elapsed", "median elapsed", "mean elapsed", "p95 slowdown", "p95 response ratio", "mean slowdown", "mean response ratio", "makespan", "utilisation",
+}
+
+// deadlinesMet is the row that answers use, besides those that all comparisons have.
 const deadlinesMet = "deadlines met"
+
+// levelPrefix begins the names of service levels.
+const levelPrefix = "jobs over "
+
+func levelName(i int) string {
+	if s := result.Thresholds[i]; s < 3600 {
+		return fmt.Sprintf("%s%.0f min", levelPrefix, s/60)
+	}
+	return levelPrefix + unit.FormatSeconds(result.Thresholds[i])
+}
+
+// levelMetrics are the service levels.
+func levelMetrics() (ms []metric) {
+	for i := range result.Thresholds {
+		ms = append(ms, metric{levelName(i), Share, false, func(r *result.Run) float64 { return result.ShareOver(r.Service, i, r.Jobs.Finished) }})
+	}
+	return ms
+}
+
+// Tables divides the rows: the main table, with what the scenario asks for (deadlines, a network, sizes); service levels that some job misses
+// or all meet; and the rest.
+func (out *Comparison) Tables() (main, levels, rest []Row) {
+	for _, name := range mainMetrics {
+		if row := out.row(name); row != nil {
+			main = append(main, *row)
+		}
+	}
+	for i, row := range out.Rows {
+		switch {
+		case slices.Contains(mainMetrics, row.Metric):
+		case strings.HasPrefix(row.Metric, levelPrefix):
+			if slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Mean > 0 && c.Mean < 1 }) {
+				levels = append(levels, row)
+			}
+		case i < out.common && row.Metric != deadlinesMet:
+			rest = append(rest, row)
+		default:
+			main = append(main, row)
+		}
+	}
+	return main, levels, rest
+}
+
+func (out *Comparison) row(metric string) *Row {
+	for i := range out.Rows {
+		if out.Rows[i].Metric == metric {
+			return &out.Rows[i]
+		}
+	}
+	return nil
+}
 
 // moreMetrics are those that not all comparisons have. What they are taken from is in every run.
 func (out *Comparison) moreMetrics() (ms []metric) {
-	due, sized := true, out.bySize
+	due, sized, networked, circuits := true, out.bySize, true, false
 	classes := map[float64]int{} // runs with such a class, by its lower bound
 	runs := 0
 	for _, seeds := range out.Runs {
 		for _, r := range seeds {
-			due, sized = due && r.Deadlines != nil, sized && r.Spread != nil
+			due, sized, networked = due && r.Deadlines != nil, sized && r.Spread != nil, networked && r.Traffic != nil
+			circuits = circuits || networked && r.Traffic.Reconfigured > 0
 			if runs++; sized {
 				for _, g := range r.Spread.BySize {
 					classes[g.From]++
@@ -87,6 +146,16 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 			metric{"mean tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MeanTardiness }},
 			metric{"max tardiness", Seconds, false, func(r *result.Run) float64 { return r.Deadlines.MaxTardiness() }},
 		)
+	}
+	if networked {
+		ms = append(ms,
+			metric{"jobs per hour", Ratio, true, (*result.Run).Throughput},
+			metric{"GiB between racks", Ratio, false, func(r *result.Run) float64 { return r.Traffic.CrossRackBytes / (1 << 30) }},
+			metric{"congestion events", Ratio, false, func(r *result.Run) float64 { return float64(r.Traffic.Congested) }},
+		)
+	}
+	if circuits {
+		ms = append(ms, metric{"share over circuits", Share, true, func(r *result.Run) float64 { return r.Traffic.OpticalShare() }})
 	}
 	if !sized {
 		return ms
@@ -169,12 +238,17 @@ func (m metric) ofFinished() metric {
 
 // rowOf compares one metric. runs is by scheduler, then seed, and complete.
 func rowOf(m metric, runs [][]*result.Run) Row {
+	return rowFrom(m, len(runs), len(runs[0]), func(s, seed int) float64 { return m.of(runs[s][seed]) })
+}
+
+// rowFrom compares a metric's values, by scheduler and seed.
+func rowFrom(m metric, schedulers, seeds int, value func(s, seed int) float64) Row {
 	row := Row{Metric: m.name, Unit: m.unit, More: m.more}
-	for s := range runs {
+	for s := range schedulers {
 		c := Cell{Change: math.NaN()}
 		c.forget()
-		for _, r := range runs[s] {
-			c.Values = append(c.Values, m.of(r))
+		for i := range seeds {
+			c.Values = append(c.Values, value(s, i))
 		}
 		if c.Mean = result.Mean(c.Values).Mean; slices.ContainsFunc(c.Values, math.IsNaN) {
 			c.Mean = math.NaN()

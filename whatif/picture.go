@@ -13,17 +13,16 @@ import (
 
 // Picture is what a report shows of a run beyond its figures.
 type Picture struct {
-	Timeline  *result.Timeline
-	ByJob     *result.Timeline // containers of each job; nil: there are too many jobs
-	Jobs      []result.JobRow
-	JobsTotal int64
-	Curves    result.Curves
+	Timeline *result.Timeline
+	ByJob    *result.Timeline // containers of each job; nil: there are too many jobs
+	Jobs     []result.JobRow  // nil: there are too many
+	Curves   result.Curves
 }
 
-// What is kept for a picture: more intervals than a screen has columns, and as many jobs as a busy day has.
+// What is kept for a picture: more intervals than a screen has columns, and as many jobs as can be told apart.
 const (
 	pictureIntervals = 1200
-	pictureJobs      = 25_000
+	pictureJobs      = 200
 	pictureLines     = 20 // jobs with a line of their own
 	linePoints       = 400
 )
@@ -31,15 +30,15 @@ const (
 type painter struct {
 	timeline *result.TimelineSink
 	byJob    *result.JobTimelineSink
-	jobs     *result.JobSample
+	jobs     *result.JobRows
 }
 
-func newPainter(seed uint64) *painter {
-	return &painter{result.NewTimeline(pictureIntervals), result.NewJobTimeline(pictureLines, linePoints), result.NewJobSample(pictureJobs, seed)}
+func newPainter() *painter {
+	return &painter{result.NewTimeline(pictureIntervals), result.NewJobTimeline(pictureLines, linePoints), result.NewJobRows(pictureJobs)}
 }
 
 func (p *painter) picture(curves result.Curves) Picture {
-	return Picture{Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), JobsTotal: p.jobs.Seen(), Curves: curves}
+	return Picture{Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), Curves: curves}
 }
 
 // ceilingOf is how many containers the cluster has; 0: its nodes are not counted in containers.
@@ -48,32 +47,31 @@ func ceilingOf(c *cluster.Cluster) float64 { return float64(c.Counted()) }
 // Report makes a report of a comparison (or, with one scheduler, of a single run). Facts, title and commands are the caller's.
 func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Ground: out.ground()}
-	if out.Headline != "" {
-		d.Verdicts = append([]string{out.Headline}, out.Verdicts...)
+	for _, a := range out.Answers {
+		d.Answers = append(d.Answers, a.Text)
 	}
 	ceiling := ceilingOf(c)
 	for s, name := range out.Schedulers {
 		if s >= len(out.Runs) || len(out.Runs[s]) == 0 {
 			continue
 		}
-		run := report.Run{Name: name, Result: out.Runs[s][0]}
+		run := report.Run{Name: name, Label: out.Labels()[s], Result: out.Runs[s][0]}
 		if s < len(out.Pictures) && out.Pictures[s].Timeline != nil {
 			p := out.Pictures[s]
 			run.Timeline = report.Timeline{
-				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Ceiling: ceiling,
+				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Waiting: p.Timeline.Waiting, Ceiling: ceiling,
 			}
 			if by := p.ByJob; by != nil {
 				run.ByJob = report.Timeline{Edges: by.Edges, Queues: by.Queues, Containers: by.Containers}
 			}
-			run.Jobs, run.JobsTotal = p.Jobs, p.JobsTotal
+			run.Jobs = p.Jobs
 			run.Wait, run.Elapsed, run.Slowdown = report.Curve(p.Curves.Wait), report.Curve(p.Curves.Elapsed), report.Curve(p.Curves.Slowdown)
 		}
 		d.Runs = append(d.Runs, run)
 	}
 	if len(d.Runs) > 1 {
-		for _, row := range out.Rows {
-			d.Comparison = append(d.Comparison, row.report())
-		}
+		main, levels, rest := out.Tables()
+		d.Comparison, d.Levels, d.Others, d.Groups = reportRows(main), reportRows(levels), reportRows(rest), out.reportGroups()
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		first := out.Runs[0][0]
@@ -95,7 +93,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	for s, runs := range out.Runs {
 		for _, r := range runs {
 			for _, m := range r.NotModelled {
-				if line := out.names()[s] + ": " + m; !seen[line] {
+				if line := out.Labels()[s] + ": " + m; !seen[line] {
 					seen[line] = true
 					d.NotModelled = append(d.NotModelled, line)
 				}
@@ -122,6 +120,25 @@ func (out *Comparison) size() string {
 		text += " in " + unit.Count(int64(queues), "queue")
 	}
 	return text + ", " + unit.Count(int64(len(out.Seeds)), "seed")
+}
+
+func reportRows(rows []Row) (list []report.Row) {
+	for i := range rows {
+		list = append(list, rows[i].report())
+	}
+	return list
+}
+
+func (out *Comparison) reportGroups() (list []report.Groups) {
+	for i := range out.Groups {
+		g := &out.Groups[i]
+		if n := len(list); n == 0 || list[n-1].Kind != g.Kind {
+			list = append(list, report.Groups{Kind: g.Kind})
+		}
+		of := &list[len(list)-1]
+		of.Lines = append(of.Lines, report.GroupLine{Name: g.Name, Jobs: g.Jobs, Touched: slices.Contains(g.Touched, true), Few: g.Few, Rows: reportRows(g.Rows)})
+	}
+	return list
 }
 
 // report turns a row into the report's.

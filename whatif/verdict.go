@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +16,14 @@ import (
 // compare makes the comparison from the runs so far. Only seeds that completed under every scheduler count: half
 // a run compared with a whole one says nothing. A single run is shown as far as it got.
 func (c *pool) compare() *Comparison {
-	out := &Comparison{Seeds: []uint64{}, read: c.read, drawn: c.plan.Variants[0].Workload.Drawn, Schedulers: c.names, fixed: c.fixed, bySize: c.plan.BySize}
+	out := &Comparison{Seeds: []uint64{}, read: c.read, Schedulers: c.names, labels: c.plan.labels(), touched: c.plan.Touched, fixed: c.fixed, bySize: c.plan.BySize}
+	first := c.plan.Variants[0].Workload
+	if first.Drawn {
+		out.drawn = cmp.Or(first.Draws, "jobs")
+	}
+	for i := range c.plan.Variants {
+		out.other = append(out.other, c.plan.Variants[i].Workload != first)
+	}
 	if c.plan.Pictures {
 		out.Pictures = c.pictures
 	}
@@ -44,14 +52,13 @@ func (c *pool) compare() *Comparison {
 // judge derives everything that follows from the runs.
 func (out *Comparison) judge() {
 	first := out.Runs[0][0]
-	common := 0
-	for i, m := range slices.Concat(metrics, out.moreMetrics()) {
+	for i, m := range slices.Concat(metrics, out.moreMetrics(), levelMetrics()) {
 		// Where tasks have no length of their own, times alone are unknown: the response ratio stands in.
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
 		if out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs)); i < len(metrics) || m.name == deadlinesMet {
-			common++
+			out.common++
 		}
 	}
 	for s, name := range out.Schedulers {
@@ -61,16 +68,10 @@ func (out *Comparison) judge() {
 	}
 	out.settle()
 	out.setApart()
-	judged := out.judged()
-	for _, row := range out.Rows {
-		if len(judged) > 0 {
-			out.Verdicts = append(out.Verdicts, row.verdict(out.names(), judged))
-		}
+	if len(out.Schedulers) > 1 {
+		out.Groups = out.groups()
 	}
-	all := out.Rows // the headline is about what all comparisons have
-	out.Rows = all[:common]
-	out.Headline = out.headline()
-	out.Rows = all
+	out.Answers = out.answers()
 }
 
 // settle considers all rows together: whether the intervals mean anything, and what a reader must know.
@@ -103,10 +104,10 @@ func (out *Comparison) ground() string {
 		return fmt.Sprintf("all %d seeds gave the same figures: differences have no interval, and one seed is enough", len(out.Seeds))
 	case len(out.Seeds) == 1:
 		return "one seed: differences have no interval; ask for several with --seeds 5"
-	case out.drawn:
-		return fmt.Sprintf("95 %% intervals over %d seeds, each of which draws its own jobs", len(out.Seeds))
+	case out.drawn != "":
+		return fmt.Sprintf("intervals are 95 %% over %d seeds, each of which draws its own %s", len(out.Seeds), out.drawn)
 	}
-	return fmt.Sprintf("95 %% intervals over %d seeds only: the workload is taken as it is, and another day may differ by more", len(out.Seeds))
+	return fmt.Sprintf("intervals are 95 %% over %d seeds only: the workload is taken as it is, and another day may differ by more", len(out.Seeds))
 }
 
 // unjudge drops the intervals of a row.
@@ -134,57 +135,21 @@ func (out *Comparison) constant() bool {
 	return true
 }
 
-func (out *Comparison) names() []string { return report.Labels(out.Schedulers) }
-
-// verdict is one sentence about a metric and the schedulers that can be judged: "p95 wait: fair -43 % (-48 to -38) against fifo".
-func (row *Row) verdict(names []string, judged []int) string {
-	alike, unclear := 0, 0
-	who := names[:1:1]
-	var parts []string
-	for _, s := range judged {
-		c := &row.Cells[s]
-		switch c.Judgement {
-		case Same:
-			alike++
-		case Unclear:
-			unclear++
-		case First, Better, Worse, Unjudged, Apart, Missing:
-		}
-		who = append(who, names[s])
-		parts = append(parts, names[s]+" "+c.Words(row.Unit))
+// Labels are the short names of the schedulers, as sentences and tables have them.
+func (out *Comparison) Labels() []string {
+	if len(out.labels) == 0 {
+		return report.Labels(out.Schedulers)
 	}
-	switch len(judged) {
-	case alike:
-		return fmt.Sprintf("%s: the same under %s (%s)", row.Metric, and(who), Format(row.Cells[0].Mean, row.Unit))
-	case unclear:
-		return fmt.Sprintf("%s: no clear difference between %s", row.Metric, and(who))
-	}
-	return fmt.Sprintf("%s: %s against %s", row.Metric, strings.Join(parts, ", "), names[0])
+	return out.labels
 }
 
-func and(names []string) string { return list(names, "and") }
-func or(names []string) string  { return list(names, "or") }
-
-func list(names []string, last string) string {
-	switch n := len(names) - 1; n {
-	case 0:
+// or lists names: "queue, user or class".
+func or(names []string) string {
+	n := len(names) - 1
+	if n == 0 {
 		return names[0]
-	default:
-		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
 	}
-}
-
-// Words describes the difference: "-43 % (-48 to -38)", "no clear difference", "the same", "–" where there is none.
-func (c *Cell) Words(u Unit) string {
-	switch c.Judgement {
-	case First:
-		return ""
-	case Same:
-		return "the same"
-	case Unclear:
-		return "no clear difference"
-	}
-	return c.Difference(u)
+	return strings.Join(names[:n], ", ") + " or " + names[n]
 }
 
 // Difference formats the difference as figures, whatever it means, with its 95 % interval where that has a width.
@@ -268,7 +233,7 @@ func Format(v float64, u Unit) string {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
 	if math.Abs(v) >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return report.Number(int64(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }

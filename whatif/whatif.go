@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
@@ -27,6 +28,8 @@ import (
 type Plan struct {
 	Variants []run.Spec
 	Seeds    []uint64
+	// Touched names what each variant changes, by variant; nil: nothing in particular. The answer is about these first.
+	Touched [][]Subject
 	// Pictures asks for what a report shows of the first seed's runs.
 	Pictures bool
 	// BySize asks for rows about slowdowns by the size of jobs.
@@ -38,6 +41,12 @@ type Plan struct {
 	// Progress, if set, is called with the share of all the work that is done (negative: unknown) and the number of jobs that have
 	// finished in all runs. It must not block; several goroutines call it.
 	Progress func(done float64, jobs int64)
+}
+
+// Subject is a queue, user or class of jobs that a question is about.
+type Subject struct {
+	Kind string `json:"kind"` // queue, user or class
+	Name string `json:"name"`
 }
 
 // names are those of the variants; duplicates are made distinct.
@@ -53,14 +62,25 @@ func (p *Plan) names() []string {
 	return names
 }
 
+// labels are short names for sentences: of variants their names, of schedulers what distinguishes them.
+func (p *Plan) labels() []string {
+	labels, names := report.Labels(p.names()), p.names()
+	for i := range p.Variants {
+		if p.Variants[i].Name != "" {
+			labels[i] = names[i]
+		}
+	}
+	return labels
+}
+
 // Comparison is the result of Compare.
 type Comparison struct {
 	Schedulers []string
 	Seeds      []uint64
 	Runs       [][]*result.Run // by scheduler, then seed
 	Rows       []Row
-	Headline   string    // what a person would repeat
-	Verdicts   []string  // one per metric
+	Answers    []Answer  // what a person would repeat: one per variant, or of a single run
+	Groups     []Group   // queues, users and classes: of each kind, who loses comes first
 	Notes      []string  // caveats
 	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for
 	// Unfinished are the schedulers under which no job finished, in at least one seed, though there were jobs: they have no figures
@@ -68,10 +88,14 @@ type Comparison struct {
 	Unfinished []string
 	Partial    bool
 
-	read  []string // notes of the workload's reader, for the first seed
-	drawn bool     // each seed has its own jobs
-	fixed bool     // seeds make no difference, so one was run
-	alike bool     // several seeds gave the same figures
+	labels  []string // of the schedulers, in sentences
+	touched [][]Subject
+	common  int      // rows that all comparisons have, and the share of met deadlines
+	read    []string // notes of the workload's reader, for the first seed
+	drawn   string   // what each seed draws for itself; "": the jobs are the same
+	other   []bool   // by scheduler: it has another workload than the first
+	fixed   bool     // seeds make no difference, so one was run
+	alike   bool     // several seeds gave the same figures
 	// bySize asks for rows about slowdowns by size.
 	bySize bool
 }
@@ -193,7 +217,7 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	}
 	var paint *painter
 	if p.Pictures && seed == 0 {
-		paint = newPainter(s.Seed)
+		paint = newPainter()
 		s.Sink = result.Tee(paint.timeline, paint.byJob, paint.jobs, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant

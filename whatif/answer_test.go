@@ -1,0 +1,284 @@
+package whatif
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
+	"github.com/yardmaster/yardmaster/result"
+)
+
+// seen is what one scheduler's runs show, one value a seed; what is not set is 100 s, or the same for all.
+type seen struct {
+	wait, slowdown, elapsed, makespan []float64
+	medianWait, median, fairness      []float64 // median: of elapsed
+	etl                               []float64 // p95 elapsed of queue etl
+	refused                           int64
+	left                              []int64 // which were refused, where that is known
+	none                              bool    // no job finished
+}
+
+// comparisonOf makes a comparison of schedulers a, b, c, ... as Compare would.
+func comparisonOf(seeds int, all ...seen) *Comparison {
+	out := &Comparison{}
+	at := func(v []float64, i int, otherwise float64) float64 {
+		if v == nil {
+			return otherwise
+		}
+		return v[min(i, len(v)-1)]
+	}
+	for i := range seeds {
+		out.Seeds = append(out.Seeds, uint64(i+1))
+	}
+	for s, x := range all {
+		out.Schedulers = append(out.Schedulers, string(rune('a'+s)))
+		out.Runs = append(out.Runs, nil)
+		for i := range seeds {
+			r := &result.Run{Makespan: at(x.makespan, i, 7200), Utilisation: 0.5, Jobs: result.JobCounts{Submitted: 200, Finished: 200 - x.refused, Refused: x.refused}}
+			r.LeftOut = x.left
+			if x.refused > 0 {
+				r.Refusals = []result.Refusal{{Reason: "no such queue", Jobs: x.refused}}
+			}
+			if x.none { // as a run that refuses everything: nobody waits
+				r = &result.Run{Jobs: result.JobCounts{Submitted: 200, Refused: 200}, Refusals: []result.Refusal{
+					{Reason: "no such queue", Jobs: 150}, {Reason: "too large", Jobs: 50},
+				}}
+				out.Runs[s] = append(out.Runs[s], r)
+				continue
+			}
+			r.Fairness.JainSlowdownUsers = at(x.fairness, i, 0.9)
+			r.Metrics.Wait = result.Stats{Count: 200, Mean: 60, Median: at(x.medianWait, i, 10), P95: at(x.wait, i, 100)}
+			r.Metrics.Elapsed = result.Stats{Count: 200, Mean: 100, Median: at(x.median, i, 100), P95: at(x.elapsed, i, 1000)}
+			r.Metrics.Slowdown = result.Stats{Count: 200, Mean: 3, Median: 2, P95: at(x.slowdown, i, 5)}
+			r.ByQueue = []result.Group{
+				{Name: "etl", Jobs: 50, Elapsed: result.Stats{Count: 50, P95: at(x.etl, i, 3600)}, Slowdown: result.Stats{Count: 50, P95: 4}},
+				{Name: "adhoc", Jobs: 150, Elapsed: result.Stats{Count: 150, P95: 200}, Slowdown: result.Stats{Count: 150, P95: 4}},
+				{Name: "rare", Elapsed: result.Stats{Count: 3, P95: 10 * at(x.wait, i, 100)}, Slowdown: result.Stats{Count: 3, P95: 4}}, // too few jobs to speak of
+			}
+			out.Runs[s] = append(out.Runs[s], r)
+		}
+	}
+	out.judge()
+	return out
+}
+
+func TestAnswers(t *testing.T) {
+	base := seen{wait: []float64{100, 110, 90, 105, 95}}
+	nobody := " No queue with 20 jobs or more loses noticeably."
+	for name, c := range map[string]struct {
+		seeds   int
+		of      []seen
+		touched [][]Subject
+		want    []string
+	}{
+		"one run": {1, []seen{{}}, nil, []string{
+			"Half of the jobs wait at most 10 s for their first container, and 95 % at most 1.7 min; on average 50.0 % of the cluster is in use."}},
+		"one run without waits": {1, []seen{{wait: []float64{0}}}, nil, []string{"At least 95 % of the jobs start at once; on average 50.0 % of the cluster is in use."}},
+		"one run without jobs":  {1, []seen{{none: true}}, nil, []string{"No job finished under a."}},
+		"only a wait": {1, []seen{{}, {wait: []float64{0.7}}}, nil, []string{
+			"b: jobs of the cluster as a whole finish neither sooner nor later, but p95 wait 1.7 min -> 0.7 s (-99 %)." + nobody}},
+		"a gain for which a queue pays": {1, []seen{{}, {elapsed: []float64{500}, etl: []float64{4500}}}, nil, []string{
+			"b: better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %). Queue etl loses: p95 elapsed 60 min -> 75 min (+25 %)."}},
+		"harm comes first": {1, []seen{{}, {wait: []float64{50}, slowdown: []float64{4}, elapsed: []float64{1300}}}, nil, []string{
+			"b: worse for the cluster as a whole: p95 elapsed 16.7 min -> 21.7 min (+30 %). Better: p95 slowdown 5 -> 4 (-20 %)." + nobody}},
+		"harm in many ways": {1, []seen{{}, {elapsed: []float64{1100}, median: []float64{150}, makespan: []float64{14400}}}, nil, []string{
+			"b: worse for the cluster as a whole: makespan 2 h -> 4 h (+100 %), median elapsed 1.7 min -> 2.5 min (+50 %)." + nobody}},
+		"fairness does not excuse": {1, []seen{{fairness: []float64{0.692}}, {slowdown: []float64{52.4}, fairness: []float64{0.794}}}, nil, []string{
+			"b: worse for the cluster as a whole: p95 slowdown 5 -> 52.4 (+948 %)." + nobody}},
+		"an answer for each": {1, []seen{{}, {elapsed: []float64{500}}, {none: true}, {refused: 30}, {}}, nil, []string{
+			"b: better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %)." + nobody,
+			"c: no job finishes, so there is nothing to compare.",
+			"d: cannot be judged as a whole against a, for they finish different jobs: here 30 of 200 jobs do not finish, there all 200 jobs finish.",
+			"e: the cluster as a whole: the same figures throughout as a."}},
+		"the first refuses": {1, []seen{{refused: 2}, {wait: []float64{50}, refused: 30}}, nil, []string{
+			"b: cannot be judged as a whole against a, for they finish different jobs: here 30 of 200 jobs do not finish, there 2 of 200 jobs do not finish."}},
+		"both refuse the same jobs": {1, []seen{{refused: 2, left: []int64{4, 9}}, {elapsed: []float64{500}, refused: 2, left: []int64{4, 9}}}, nil, []string{
+			"b: better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %)." + nobody}},
+		"less than a second":         {1, []seen{{wait: []float64{0.9}}, {wait: []float64{0.1}}}, nil, []string{"b: the cluster as a whole: no noticeable difference."}},
+		"the first finishes nothing": {1, []seen{{none: true}, {}}, nil, []string{"No job finished under a, so there is nothing to compare with."}},
+		"over seeds": {5, []seen{base, {elapsed: []float64{520, 540, 440, 530, 470}}}, nil, []string{
+			"b: better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %, -55 to -44)." + nobody}},
+		"seeds do not agree": {5, []seen{base, {wait: []float64{190, 30, 150, 40, 60}}}, nil, []string{
+			"b: the cluster as a whole: no noticeable difference that 5 seeds make clear."}},
+		"the touched queue": {1, []seen{{}, {etl: []float64{1800}}, {elapsed: []float64{1300}, etl: []float64{1800}}}, [][]Subject{nil, {{"queue", "root.etl"}}, {{"queue", "etl"}}}, []string{
+			"b: queue etl gets better: p95 elapsed 60 min -> 30 min (-50 %). The cluster as a whole: the same figures throughout as a. No other queue with 20 jobs or more loses noticeably.",
+			"c: worse for the cluster as a whole: p95 elapsed 16.7 min -> 21.7 min (+30 %). Queue etl gets better: p95 elapsed 60 min -> 30 min (-50 %). No other queue with 20 jobs or more loses noticeably."}},
+		"touched, and nothing happens": {1, []seen{{}, {elapsed: []float64{500}}}, [][]Subject{nil, {{"queue", "adhoc"}, {"queue", "rare"}, {"user", "ana"}}}, []string{
+			"b: queue adhoc does not change noticeably: p95 elapsed 3.3 min -> 3.3 min (the same). Queue rare has too few jobs to judge (3): p95 elapsed 16.7 min -> 16.7 min (the same). " +
+				"User ana has no job in this workload. Better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %). No other queue with 20 jobs or more loses noticeably."}},
+		"touched, and the cluster refuses others": {1, []seen{{}, {refused: 30, etl: []float64{7200}}}, [][]Subject{nil, {{"queue", "etl"}}}, []string{
+			"b: cannot be judged as a whole against a, for they finish different jobs: here 30 of 200 jobs do not finish, there all 200 jobs finish. " +
+				"Queue etl gets worse: p95 elapsed 60 min -> 2 h (+100 %)."}},
+	} {
+		got := comparisonOf(c.seeds, c.of...)
+		got.touched = c.touched
+		got.judgeAgain()
+		if d := cmp.Diff(c.want, texts(got)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func texts(c *Comparison) (out []string) {
+	for _, a := range c.Answers {
+		out = append(out, a.Text)
+	}
+	return out
+}
+
+// judgeAgain judges the runs afresh.
+func (out *Comparison) judgeAgain() {
+	out.Rows, out.Notes, out.Unfinished, out.common = nil, nil, nil, 0
+	out.judge()
+}
+
+// Of each kind, what a variant touches comes first, then who loses most, then who gains; classes that are the queues are left out.
+func TestGroupsAreSortedByLoss(t *testing.T) {
+	c := comparisonOf(1, seen{}, seen{})
+	p95 := map[string][2]float64{"same": {100, 100}, "gains": {100, 50}, "loses": {100, 200}, "loses more": {100, 300}, "touched": {100, 90}, "few": {100, 900}}
+	for s := range c.Runs {
+		r := c.Runs[s][0]
+		r.ByQueue = nil
+		for _, name := range []string{"same", "gains", "loses", "few", "loses more", "touched"} {
+			n := int64(50)
+			if name == "few" {
+				n = groupJobs - 1
+			}
+			levels := []result.Level{{}, {}, {Over: 1800, Jobs: 5}, {}}
+			r.ByQueue = append(r.ByQueue, result.Group{Name: name, Jobs: n, Service: levels, Elapsed: result.Stats{Count: n, P95: p95[name][s]}, Slowdown: result.Stats{Count: n, P95: 3}})
+		}
+		r.ByClass = r.ByQueue
+		r.ByUser = []result.Group{{Name: "all", Elapsed: result.Stats{Count: 200}}}
+	}
+	c.touched = [][]Subject{nil, {{"queue", "root.a.touched"}}}
+	c.judgeAgain()
+	var got []string
+	for _, g := range c.Groups {
+		got = append(got, g.Kind+" "+g.Name)
+		if g.Touched[1] != (g.Name == "touched") || g.Few != (g.Name == "few") || len(g.Rows) != 3 || g.Rows[2].Cells[0].Mean != 5/float64(g.Jobs[0]) {
+			t.Errorf("%+v", g)
+		}
+	}
+	if d := cmp.Diff([]string{"queue touched", "queue loses more", "queue loses", "queue gains", "queue same", "queue few"}, got); d != "" {
+		t.Error(d)
+	}
+	want := "b: queue touched gets better: p95 elapsed 1.7 min -> 90 s (-10 %). The cluster as a whole: the same figures throughout as a. " +
+		"2 of 5 queues lose, loses more most: p95 elapsed 1.7 min -> 5 min (+200 %)."
+	if d := cmp.Diff([]string{want}, texts(c)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSubjectCovers(t *testing.T) {
+	for _, c := range []struct {
+		subject, group Subject
+		want           bool
+	}{
+		{Subject{"queue", "root.prod"}, Subject{"queue", "root.prod"}, true},
+		{Subject{"queue", "root.prod"}, Subject{"queue", "prod"}, true},
+		{Subject{"queue", "root.prod"}, Subject{"queue", "root.prod.etl"}, true},
+		{Subject{"queue", "root.prod"}, Subject{"queue", "prod.etl"}, true},
+		{Subject{"queue", "root.prod"}, Subject{"queue", "preprod"}, false},
+		{Subject{"queue", "root.prod"}, Subject{"queue", "production"}, false},
+		{Subject{"queue", "root.prod"}, Subject{"user", "prod"}, false},
+		{Subject{"user", "a.b"}, Subject{"user", "b"}, false},
+	} {
+		if got := c.subject.covers(c.group); got != c.want {
+			t.Errorf("%v covers %v: %v", c.subject, c.group, got)
+		}
+	}
+}
+
+// A variant with a larger load is judged, though its jobs are others; a note says so.
+func TestAnotherWorkloadIsJudged(t *testing.T) {
+	c := comparisonOf(1, seen{}, seen{elapsed: []float64{2000}})
+	c.Runs[1][0].Jobs = result.JobCounts{Submitted: 240, Finished: 240}
+	c.other = []bool{false, true}
+	c.judgeAgain()
+	if d := cmp.Diff([]string{"b: worse for the cluster as a whole: p95 elapsed 16.7 min -> 33.3 min (+100 %). No queue with 20 jobs or more loses noticeably."}, texts(c)); d != "" || !c.Answers[0].Worse {
+		t.Error(d)
+	}
+	if c.Notes[0] != "b has 240 jobs, a has 200: their figures are of other jobs" {
+		t.Errorf("%q", c.Notes)
+	}
+	c.Runs[1][0].Jobs = result.JobCounts{Submitted: 240, Finished: 200, Refused: 40}
+	c.judgeAgain()
+	if !strings.Contains(c.Answers[0].Text, "cannot be judged as a whole") {
+		t.Errorf("%+v", c.Answers)
+	}
+}
+
+// Whatever else is said, the first sentence names every scheduler that makes a core metric worse.
+func TestPropertyHarmIsSaidFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seeds := rapid.SampledFrom([]int{1, 2, 5}).Draw(t, "seeds")
+		figures := func(name string, from, to float64) []float64 {
+			return rapid.SliceOfN(rapid.Float64Range(from, to), seeds, seeds).Draw(t, name)
+		}
+		all := make([]seen, rapid.IntRange(2, 5).Draw(t, "schedulers"))
+		for i := range all {
+			all[i] = seen{
+				wait: figures("wait", 0, 300), medianWait: figures("median wait", 0, 30), fairness: figures("fairness", 0.1, 1), etl: figures("etl", 1000, 4000),
+				elapsed: figures("elapsed", 900, 1100), median: figures("median elapsed", 90, 110), slowdown: figures("slowdown", 4, 6), makespan: figures("makespan", 7000, 7400),
+			}
+		}
+		c := comparisonOf(seeds, all...)
+		for _, row := range c.Rows {
+			switch strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(row.Metric, "median "), "mean "), "p95 ") {
+			case "elapsed", "slowdown", "makespan":
+			default:
+				continue
+			}
+			for s, cell := range row.Cells[1:] {
+				worse := cell.Judgement == Worse || cell.Judgement == Unjudged && cell.Diff > 0
+				if !worse || cell.Change < 1 || row.Unit == Seconds && cell.Diff < 1 {
+					continue
+				}
+				if a := c.Answers[s]; !a.Worse || !strings.HasPrefix(a.Text, c.Schedulers[s+1]+": worse for the cluster as a whole: ") {
+					t.Fatalf("%s under %s is worse (%+.1f %%), and the answer is %q", row.Metric, c.Schedulers[s+1], cell.Change, a.Text)
+				}
+			}
+		}
+	})
+}
+
+// Console, JSON and report have the answers from one function.
+func TestAnswersAreTheSameEverywhere(t *testing.T) {
+	c := comparisonOf(1, seen{}, seen{wait: []float64{50}, makespan: []float64{14400}})
+	c.touched = [][]Subject{nil, {{"queue", "etl"}}}
+	c.judgeAgain()
+	var b strings.Builder
+	if err := c.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var j struct {
+		Answers []struct {
+			Scheduler, Text string
+			Worse           bool
+			Touched         []Subject
+		}
+		Groups []struct {
+			Kind, Name string
+			Touched    []string
+			Metrics    []struct{ Metric string }
+		}
+	}
+	if err := json.Unmarshal([]byte(b.String()), &j); err != nil {
+		t.Fatal(err)
+	}
+	if a := j.Answers[0]; len(j.Answers) != 1 || a.Text != c.Answers[0].Text || a.Scheduler != "b" || !a.Worse || len(a.Touched) != 1 {
+		t.Errorf("%+v", j.Answers)
+	}
+	if g := j.Groups[0]; g.Kind != "queue" || g.Name != "etl" || !slices.Equal(g.Touched, []string{"b"}) || g.Metrics[0].Metric != "p95 elapsed" {
+		t.Errorf("%+v", j.Groups)
+	}
+	d := c.Report(plan(t, random, 1, "fifo").Variants[0].Cluster)
+	if !slices.Equal(d.Answers, texts(c)) || len(d.Groups) != 1 || !d.Groups[0].Lines[0].Touched {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,86 @@
+package whatif
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
+)
+
+// aWeek has n jobs on 100 containers, half of them by day; busy is how much of the cluster they take, and drift how much longer tasks and
+// AMs take by day.
+func aWeek(n int, busy, peak, drift float64) (jobs workload.Slice) {
+	for i := range n {
+		at := unit.Time(i) * 7 * unit.Day / unit.Time(n)
+		load, slow := 1.0, 1.0
+		if at%unit.Day >= unit.Day/2 {
+			load, slow = peak, drift
+		}
+		length := unit.FromSeconds((100 + float64(i*37%100)) * slow)
+		tasks := busy * load * 100 * (7 * unit.Day).Seconds() / float64(n) / 150
+		j := &workload.Job{ID: fmt.Sprint(i), User: "u", Queue: "root.a", Class: []string{"etl", "adhoc"}[i%2], Submit: at, AMStart: unit.FromSeconds(4 * slow),
+			Stages: []workload.Stage{{Tasks: int64(tasks), Ask: cluster.Unit, Length: workload.Fixed(length)}}}
+		if i%2 == 1 {
+			j.Stages[0].Length.A *= 5 // classes differ
+		}
+		j.Observed = &workload.Observed{Launch: at + unit.Second, Finish: at + 20*unit.Minute}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+func touching(kind, name string) [][]Subject { return [][]Subject{nil, {{kind, name}}} }
+
+func TestDoubts(t *testing.T) {
+	c := cluster.Uniform(10, 1, cluster.Unit.Times(10))
+	var none [][]Subject
+	for name, x := range map[string]struct {
+		jobs    workload.Slice
+		touched [][]Subject
+		want    []string
+	}{
+		"none":           {aWeek(5000, 0.3, 3, 1), touching("queue", "root.a"), nil},
+		"few":            {aWeek(29, 0.3, 3, 1), touching("queue", "root.a"), []string{"only 29 jobs of queue root.a: its 95th percentile"}},
+		"parent":         {aWeek(200, 0.3, 3, 1), touching("queue", "root"), nil},
+		"nobody":         {aWeek(200, 0.3, 3, 1), touching("user", "v"), []string{"no job of the history is of user v"}},
+		"no peak":        {aWeek(5000, 0.3, 1, 1), none, []string{"the history has no peak"}},
+		"idle":           {aWeek(5000, 0.04, 3, 1), none, []string{"uses", "% of the cluster"}},
+		"drift":          {aWeek(5000, 0.3, 3, 1.5), none, []string{"tasks of the same class take 1.4 times as long in the busiest third", "the AMs of a class take 1.5 times"}},
+		"drift sampled":  {aWeek(100_000, 0.3, 3, 1.5), none, []string{"tasks of the same class take 1.4 times", "the AMs of a class take 1.5 times"}},
+		"a little drift": {aWeek(5000, 0.3, 3, 1.1), none, nil},
+		"empty":          {nil, touching("class", "x"), []string{"no job of the history is of class x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "no peak" {
+				for i := range x.jobs {
+					x.jobs[i].Stages[0].Tasks *= 2
+				}
+			}
+			got, err := Doubts(x.jobs.Source(), c, x.touched)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(got, "\n")
+			for _, want := range x.want {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is missing in\n%s", want, all)
+				}
+			}
+			if len(x.want) == 0 && len(got) > 0 {
+				t.Error(all)
+			}
+		})
+	}
+}
+
+func BenchmarkDoubts(b *testing.B) {
+	c, jobs := cluster.Uniform(10, 1, cluster.Unit.Times(10)), aWeek(1_000_000, 0.3, 3, 1.5)
+	for b.Loop() {
+		if _, err := Doubts(jobs.Source(), c, touching("queue", "root.a")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

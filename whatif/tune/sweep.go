@@ -1,0 +1,188 @@
+package tune
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
+	"github.com/yardmaster/yardmaster/yarn/edit"
+)
+
+// Design is the points of a sweep. Point 0 is the present settings.
+type Design struct {
+	Space  *Space
+	Random int // points drawn at random; 0: every combination of the axes' values
+	Seed   uint64
+}
+
+// maxPoints bounds a design.
+const maxPoints = 1_000_000
+
+// Points is the number of points, with the present settings.
+func (d *Design) Points() (int, error) {
+	n := d.Random
+	if n == 0 {
+		n = 1
+		for _, a := range d.Space.axes {
+			if a.values == nil {
+				return 0, fmt.Errorf("%s has no list of values: write %s=A,B,C, or draw points with --random N", a.name(), a.name())
+			}
+			if n *= len(a.values); n > maxPoints {
+				break
+			}
+		}
+	}
+	if n > maxPoints {
+		return 0, fmt.Errorf("the design has more than %d points: leave out values, or draw points with --random N", maxPoints)
+	}
+	return n + 1, nil
+}
+
+// Changes are those of point i. They depend on nothing else, so that shards need not know of each other.
+func (d *Design) Changes(i int) []edit.Change {
+	if i == 0 {
+		return nil
+	}
+	if d.Random > 0 {
+		return d.Space.Changes(d.Space.random(rand.New(rand.NewPCG(d.Seed, uint64(i))))) //nolint:gosec // reproducible
+	}
+	p, rest := d.Space.Present(), i-1
+	for k := len(d.Space.axes) - 1; k >= 0; k-- { // the last axis varies fastest
+		n := len(d.Space.axes[k].values)
+		p[k] = (float64(rest%n) + 0.5) / float64(n)
+		rest /= n
+	}
+	return d.Space.Changes(p)
+}
+
+// Header is the first line of a sweep's file. Shards of one sweep have the same.
+type Header struct {
+	Tool    string `json:"tool"`
+	Version string `json:"version"`
+	Command string `json:"command"` // without the shard
+	Points  int    `json:"points"`
+}
+
+// Row is a line of a sweep's file: what one point gave.
+type Row struct {
+	Point   int              `json:"point"`
+	Changes []string         `json:"changes"`
+	Error   string           `json:"error,omitempty"` // why it is not valid
+	Jobs    result.JobCounts `json:"jobs"`
+	Metrics result.Metrics   `json:"metrics"`
+	ByQueue []result.Group   `json:"by_queue"`
+}
+
+func (r *Row) run() *result.Run {
+	return &result.Run{Jobs: r.Jobs, Metrics: r.Metrics, ByQueue: r.ByQueue}
+}
+
+// Sweep runs the points shard, shard+of, shard+2 of, ... of a design on a part and writes the header and their rows in that order.
+func Sweep(ctx context.Context, d *Design, part *Part, head Header, shard, of, workers int, w io.Writer, progress func(done float64)) ([]Row, error) {
+	var mine []int
+	for i := shard; i < head.Points; i += of {
+		mine = append(mine, i)
+	}
+	rows, errs, done := make([]Row, len(mine)), make([]error, len(mine)), make(chan int, len(mine))
+	run.Each(ctx, len(mine), workers, func(k int) {
+		changes := d.Changes(mine[k])
+		rows[k] = Row{Point: mine[k], Changes: words(changes), ByQueue: []result.Group{}}
+		r, err := part.Run(ctx, changes)
+		if done <- k; progress != nil {
+			progress(float64(len(done)) / float64(len(mine)))
+		}
+		switch {
+		case err == nil:
+			rows[k].Jobs, rows[k].Metrics, rows[k].ByQueue = r.Jobs, r.Metrics, r.ByQueue
+		case ctx.Err() != nil || mine[k] == 0:
+			errs[k] = err
+		default: // values that do not go together
+			rows[k].Error = err.Error()
+		}
+	})
+	if err := cmp.Or(cmp.Or(errs...), ctx.Err()); err != nil {
+		return nil, err
+	}
+	out := json.NewEncoder(w)
+	err := out.Encode(head)
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = out.Encode(&rows[i])
+	}
+	return rows, err
+}
+
+// Merge joins the files of a sweep's shards into what one machine would have written.
+func Merge(files map[string]io.Reader, w io.Writer) ([]Row, error) {
+	var head Header
+	var lines [][]byte // the header, then the points
+	var rows []Row
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		in := bufio.NewScanner(files[name])
+		in.Buffer(nil, 16<<20)
+		for n := 1; in.Scan(); n++ {
+			line := append(bytes.Clone(in.Bytes()), '\n')
+			var r Row
+			switch {
+			case n == 1 && lines == nil:
+				if err := json.Unmarshal(line, &head); err != nil || head.Points < 1 || head.Points > maxPoints+1 {
+					return nil, fmt.Errorf("%s is not the file of a sweep", name)
+				}
+				lines, rows = make([][]byte, head.Points+1), make([]Row, head.Points)
+				lines[0] = line
+			case n == 1 && !bytes.Equal(lines[0], line):
+				return nil, fmt.Errorf("%s is of another sweep, or made by another version, than %s: merge shards of one sweep", name, names[0])
+			case n == 1:
+			case json.Unmarshal(line, &r) != nil || r.Point < 0 || r.Point >= len(rows):
+				return nil, fmt.Errorf("%s:%d is not a point of the sweep", name, n)
+			case lines[r.Point+1] != nil:
+				return nil, fmt.Errorf("%s:%d: point %d is in another file too: name each shard once", name, n, r.Point)
+			default:
+				lines[r.Point+1], rows[r.Point] = line, r
+			}
+		}
+		if err := in.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if lines == nil {
+		return nil, errors.New("the files are empty: name the files of a sweep's shards")
+	}
+	if i := slices.IndexFunc(lines, func(line []byte) bool { return line == nil }); i > 0 {
+		return nil, fmt.Errorf("point %d is missing: name the files of all shards", i-1)
+	}
+	_, err := w.Write(slices.Concat(lines...))
+	return rows, err
+}
+
+// Ranked is a row with the relative change of the goal.
+type Ranked struct {
+	*Row
+	Change float64
+}
+
+// Rank lists the rows of a sweep that keep every bound, best first. It needs the present settings, which are the first row; nil: they are not there.
+func Rank(rows []Row, a *Aim) []Ranked {
+	if len(rows) == 0 || rows[0].Point != 0 {
+		return nil
+	}
+	base, list := rows[0].run(), []Ranked{}
+	j := newJudge(a, []*result.Run{base})
+	for i := range rows {
+		if s := j.score([]outcome{j.compare(base, rows[i].run())}); s.kept() && rows[i].Error == "" {
+			list = append(list, Ranked{&rows[i], s.ratio - 1})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(a.Change, b.Change) })
+	return list
+}
