@@ -78,7 +78,7 @@ func newBench() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write as JSON")
 	cmd.Flags().IntVar(&opt.rounds, "rounds", 0, "measure `N` times, and take the median (loop) or the minimum (growth); 0: 5 and 1")
-	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of growth, `N`")
+	cmd.Flags().Int64Var(&opt.maxTasks, "max-tasks", 100_000_000, "largest number of tasks of a run of growth, `N`; with less than 10000000, costs of jobs and nodes dominate some of them")
 	return cmd
 }
 

@@ -3,19 +3,20 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/whatif"
 )
 
 func newCompare() *cobra.Command {
 	var (
-		flags scenarioFlags
-		out   output
+		flags   scenarioFlags
+		out     output
+		verbose bool
 	)
 	cmd := &cobra.Command{
 		Use:   "compare [SCENARIO.yaml | DIR]",
@@ -27,28 +28,36 @@ func newCompare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if s.Schedulers, err = besideOwn(s.Schedulers, args); err != nil {
-				return err
+			if len(s.Variants) == 0 {
+				if s.Schedulers, err = besideOwn(s.Schedulers, args); err != nil {
+					return err
+				}
 			}
-			if len(s.Schedulers) == 1 && len(s.Steering.Policies) < 2 {
-				return misuse("Add another --scheduler, or use \"yardmaster simulate\".", "compare needs at least two schedulers")
+			if len(s.Variants) == 0 && len(s.Schedulers) == 1 && len(s.Steering.Policies) < 2 {
+				return misuse("Add a --variant or another --scheduler, or use \"yardmaster simulate\".", "compare needs two schedulers, or a variant")
 			}
 			setup, err := resolve(s)
 			if err != nil {
 				return err
 			}
+			plan, err := variants(setup)
+			if err != nil {
+				return err
+			}
+			plan.Pictures, plan.BySize = out.report != "", out.bySize
 			files, err := out.prepare(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer files.discard()
-			c, err := compare(cmd.Context(), "comparing", setup, whatif.Plan{Variants: setup.Runs(), Pictures: out.report != "", BySize: out.bySize})
+			c, err := compare(cmd.Context(), "comparing", setup, plan)
 			if err != nil {
 				return err
 			}
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
 			}
+			c.Notes = append(c.Notes, doubts(setup, plan.Touched)...)
 			// Show the results first: a file that cannot be written must not lose them.
 			w := cmd.OutOrStdout()
 			if out.json {
@@ -56,7 +65,7 @@ func newCompare() *cobra.Command {
 			} else {
 				say(w, fmt.Sprintf("%s on %s, %s", setup.Workload.Title, setup.Cluster, seedsTitle(c.Seeds)))
 				fmt.Fprintln(w)
-				showComparison(w, c, true)
+				showComparison(w, c, verbose, "--verbose")
 			}
 			err = errors.Join(err, writeReport(files["report"], comparisonTitle(c), s.Command("compare"), setup, c),
 				watch.write(files["timing"], eventsOf(c)))
@@ -77,7 +86,51 @@ func newCompare() *cobra.Command {
 	}
 	flags.add(cmd, func(*scenario.Setting) bool { return true })
 	out.add(cmd)
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all metrics, queues, users, classes and assumptions")
+	setGroup(cmd.Flags(), headings[3], "verbose")
 	return cmd
+}
+
+// asItIs is the label of a scenario beside its variants.
+const asItIs = "as it is"
+
+// variants plans the runs of a scenario and of its variants. All are resolved first, so that an invalid one is refused before any work is done.
+func variants(base *scenario.Setup) (whatif.Plan, error) {
+	list := base.Scenario.Variants
+	plan := whatif.Plan{Variants: base.Runs()}
+	if len(list) == 0 {
+		return plan, nil
+	}
+	plan.Variants[0].Name, plan.Touched = asItIs, make([][]whatif.Subject, 1+len(list))
+	for i, v := range list {
+		setup, err := base.Variant(v)
+		if err != nil {
+			return plan, asUsage(err)
+		}
+		if plan.Variants = append(plan.Variants, setup.Runs()...); len(plan.Variants) != i+2 {
+			return plan, misuse("Name one --scheduler, and at most one --steer.", "variants are compared under one scheduler")
+		}
+		for kind, name := range setup.Touched() {
+			plan.Touched[i+1] = append(plan.Touched[i+1], whatif.Subject{Kind: kind, Name: name})
+		}
+	}
+	return plan, nil
+}
+
+// doubts says why the history cannot carry a conclusion about what the variants touch. A workload that cannot be read again is not doubted.
+func doubts(base *scenario.Setup, touched [][]whatif.Subject) []string {
+	if strings.HasPrefix(base.Workload.Title, "synth:") {
+		return nil // it is no history
+	}
+	src, err := base.Workload.Open(base.Scenario.Seed)
+	if err != nil {
+		return nil
+	}
+	if c, ok := src.(io.Closer); ok {
+		defer c.Close()
+	}
+	found, _ := whatif.Doubts(src, base.Cluster, touched)
+	return found
 }
 
 // besideOwn puts a scenario's own scheduler before the only one that a flag names: one alone cannot be compared.
@@ -93,7 +146,7 @@ func besideOwn(named, args []string) ([]string, error) {
 }
 
 func comparisonTitle(c *whatif.Comparison) string {
-	names := report.Labels(c.Schedulers)
+	names := c.Labels()
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 

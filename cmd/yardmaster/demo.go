@@ -50,7 +50,7 @@ func newDemo() *cobra.Command {
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler")
 			}
-			showComparison(w, c, false)
+			showComparison(w, c, false, "the report")
 			if err := writeReport(out, "A busy afternoon under "+comparisonTitle(c), s.Command("compare"), setup, c); err != nil {
 				return err
 			}

@@ -134,6 +134,16 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// buildTo builds the command as CI does, so that a race build finds its packages in the cache.
+func buildTo(t *testing.T, bin string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+}
+
 // As the image runs it: the binary that its instructions build, as the first process of its own process space, under its number, on a folder of that number.
 // A steerer that is killed there is put back by its guard before the container ends; a container that is killed as a whole, by the next one on the volume.
 func TestContainer(t *testing.T) {
@@ -149,11 +159,7 @@ func TestContainer(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	bin, state := filepath.Join(root, "yardmaster"), filepath.Join(root, "state")
-	build := exec.Command("go", "build", "-trimpath", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
+	buildTo(t, bin)
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func refuseRepeats(cmd *cobra.Command) {
 func repeated(cmd *cobra.Command, f *pflag.Flag, first, second string) error {
 	next := "Give it once."
 	if _, known := scenario.Find(f.Name); known && cmd.Name() == "compare" {
-		next = "Schedulers are compared on one scenario: run compare once for each --" + f.Name + "."
+		next = "Compare values of it with variants: --variant \"" + f.Name + "=" + second + "\"."
 	}
 	if f.Name == "seed" && cmd.Flags().Lookup("seeds") != nil {
 		next = "--seeds N runs N seeds, from SEED on."
@@ -227,10 +227,15 @@ func noScenario(path string) error {
 // resolve opens a scenario's parts; conflicting options are a usage error.
 func resolve(s scenario.Scenario) (*scenario.Setup, error) {
 	setup, err := s.Resolve()
+	return setup, asUsage(err)
+}
+
+// asUsage makes conflicting options a usage error.
+func asUsage(err error) error {
 	if _, ok := errors.AsType[*scenario.MisuseError](err); ok {
-		return nil, &usageError{err: err}
+		return &usageError{err: err}
 	}
-	return setup, err
+	return err
 }
 
 // hide keeps internal flags out of the help.

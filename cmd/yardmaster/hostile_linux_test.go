@@ -19,9 +19,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "yardmaster")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	buildTo(t, bin)
 	path := func(name string) string { return filepath.Join(dir, name) }
 	const mib = 1 << 20
 
@@ -48,24 +46,24 @@ func TestHostileFiles(t *testing.T) {
 	oneLine("line.tsv", "job1\t1\t1\t1\t1\t1\t")
 	oneLine("line.json", `{"jobID":"job_1_1","mapTasks":[{"taskID":"`)
 
-	// A hundred members of 64 MiB of the same job each: six gigabytes in six megabytes or less.
+	// Eight hundred members of 8 MiB of the same job each: six gigabytes in six megabytes or less.
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.BestCompression)
 	line := []byte("job1\t1\t1\t1\t1\t1\n")
-	for range 64 * mib / len(line) {
+	for range 8 * mib / len(line) {
 		_, _ = z.Write(line)
 	}
 	_ = z.Close()
-	if err := os.WriteFile(path("bomb.tsv.gz"), bytes.Repeat(member.Bytes(), 100), 0o600); err != nil {
+	if err := os.WriteFile(path("bomb.tsv.gz"), bytes.Repeat(member.Bytes(), 800), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var zeros bytes.Buffer
 	z, _ = gzip.NewWriterLevel(&zeros, gzip.BestCompression)
-	for range 64 {
+	for range 8 {
 		_, _ = z.Write(make([]byte, mib))
 	}
 	_ = z.Close()
-	if err := os.WriteFile(path("zeros.gz"), bytes.Repeat(zeros.Bytes(), 100), 0o600); err != nil {
+	if err := os.WriteFile(path("zeros.gz"), bytes.Repeat(zeros.Bytes(), 800), 0o600); err != nil {
 		t.Fatal(err)
 	}
 

@@ -61,14 +61,15 @@ func (h *hostileAM) calls() (asked int, lured []string) {
 	return h.asked, h.lured
 }
 
-// A job can run any web server as its ApplicationMaster's. Whatever redirects it answers, the steerer goes on with the real ResourceManager:
-// the change is made there, and put back there.
-func TestLabHostileAM(t *testing.T) {
+// labUp brings real daemons up, with one node unless told otherwise, until the test ends, and returns a client that may change them.
+func labUp(t *testing.T, o hadoop.Options) (*hadoop.Cluster, *rest.Client) {
+	t.Helper()
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("YARDMASTER_LAB_TESTS is not set")
 	}
 	began := time.Now()
-	lab, err := hadoop.Up(t.Context(), hadoop.Options{Dir: filepath.Join(t.TempDir(), "run"), Nodes: 1})
+	o.Dir, o.Nodes = filepath.Join(t.TempDir(), "run"), max(o.Nodes, 1)
+	lab, err := hadoop.Up(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +79,34 @@ func TestLabHostileAM(t *testing.T) {
 		}
 		t.Logf("took %.1f s", time.Since(began).Seconds())
 	})
+	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdle)
+	return lab, c
+}
+
+// runAMs runs applications in the background; stop ends them. They must not have ended before.
+func runAMs(t *testing.T, lab *hadoop.Cluster, apps []hadoop.Application) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := lab.AMs(ctx, apps, hadoop.AMsOptions{})
+		ended <- err
+	}()
+	return func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+}
+
+// A job can run any web server as its ApplicationMaster's. Whatever redirects it answers, the steerer goes on with the real ResourceManager:
+// the change is made there, and put back there.
+func TestLabHostileAM(t *testing.T) {
+	lab, c := labUp(t, hadoop.Options{})
 	hostile := map[int]*hostileAM{}
 	var apps []hadoop.Application
 	for _, status := range []int{300, 302, 307, 308} {
@@ -86,23 +115,7 @@ func TestLabHostileAM(t *testing.T) {
 		apps = append(apps, hadoop.Application{ID: fmt.Sprint("hostile-", status), User: "mallory", Queue: "batch", Type: "MAPREDUCE", Tracking: h.web.URL,
 			Containers: []hadoop.Group{{Count: 1, MB: 128, Hold: hadoop.Holds{600_000}}}})
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := lab.AMs(ctx, apps, hadoop.AMsOptions{})
-		ended <- err
-	}()
-	defer func() {
-		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	}()
-	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.CloseIdle()
+	defer runAMs(t, lab, apps)()
 	eventually(t, "four hostile AMs run", func() bool {
 		n := 0
 		for a, err := range c.Apps(t.Context(), rest.AppFilter{States: []string{"RUNNING"}}) {

@@ -1,11 +1,9 @@
+//go:build unix
+
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,8 +17,7 @@ import (
 // levelsXML has an intake and three levels whose names sort in another order, and two queues for what Hadoop allows: a fixed one, and one without a
 // guarantee.
 func levelsXML() string {
-	var b strings.Builder
-	b.WriteString("<configuration>\n")
+	m := map[string]string{}
 	for _, p := range strings.Fields(`
 		root.queues=batch,levels,tiny,zero maximum-am-resource-percent=1
 		root.batch.capacity=1 root.batch.maximum-capacity=100 root.batch.user-limit-factor=100 root.batch.maximum-applications=1000
@@ -31,29 +28,15 @@ func levelsXML() string {
 		root.levels.medium.capacity=1 root.levels.medium.priority=2 root.levels.medium.user-limit-factor=1000 root.levels.medium.maximum-applications=1000
 		root.levels.long.capacity=1 root.levels.long.priority=1 root.levels.long.user-limit-factor=1000 root.levels.long.maximum-applications=1000`) {
 		name, value, _ := strings.Cut(p, "=")
-		fmt.Fprintf(&b, "  <property><name>yarn.scheduler.capacity.%s</name><value>%s</value></property>\n", name, value)
+		m[name] = value
 	}
-	b.WriteString("</configuration>\n")
-	return b.String()
+	return hadoop.Properties("yarn.scheduler.capacity.", m)
 }
 
 // On a real ResourceManager the steerer moves applications from the intake to the first level, and demotes the large ones, whose containers keep running. When it
 // is killed everything goes back, and a new one starts from there; when it ends, all living applications are back in the intake.
 func TestLabLevels(t *testing.T) {
-	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
-		t.Skip("YARDMASTER_LAB_TESTS is not set")
-	}
-	began := time.Now()
-	lab, err := hadoop.Up(t.Context(), hadoop.Options{Dir: filepath.Join(t.TempDir(), "run"), Nodes: 1, SchedulerXML: levelsXML()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Error(err)
-		}
-		t.Logf("took %.1f s", time.Since(began).Seconds())
-	})
+	lab, c := labUp(t, hadoop.Options{SchedulerXML: levelsXML()})
 	var apps []hadoop.Application
 	for i := range 12 {
 		count, hold := 2, hadoop.Millis(4000)
@@ -63,23 +46,7 @@ func TestLabLevels(t *testing.T) {
 		apps = append(apps, hadoop.Application{ID: fmt.Sprint("app-", i), User: "alice", Queue: "root.batch", Submit: hadoop.Millis(500 * i),
 			Containers: []hadoop.Group{{Count: count, MB: 256, Hold: hadoop.Holds{hold}}}})
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := lab.AMs(ctx, apps, hadoop.AMsOptions{})
-		ended <- err
-	}()
-	defer func() {
-		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	}()
-	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.CloseIdle()
+	defer runAMs(t, lab, apps)()
 	// queues counts the applications by queue, and their containers.
 	queues := func() (n, containers map[string]int) {
 		n, containers = map[string]int{}, map[string]int{}

@@ -47,6 +47,7 @@ func newSchedulers() *cobra.Command {
 				}
 			}
 			t.Add("FILE.xml", "a capacity-scheduler.xml or fair-scheduler.xml, read as it is")
+			t.Add("FILE.json", "a plan of \"yardmaster plan\"")
 			fmt.Fprint(out, draw(t))
 			return nil
 		},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
@@ -103,7 +104,7 @@ func showCounts(w io.Writer, r *result.Run) {
 	}
 	if n := r.Traffic; n != nil {
 		for i, line := range trafficLines(n) {
-			t.Add([]string{"network", ""}[i], line)
+			t.Add([]string{"network", ""}[min(i, 1)], line)
 		}
 	}
 	if r.Steering != nil {
@@ -167,14 +168,22 @@ func showSizes(w io.Writer, s *result.Spread, ink term.Ink) {
 	fmt.Fprintln(w)
 }
 
-// trafficLines summarise the network traffic: the total, and the busiest link.
+// trafficLines summarise the network traffic: the total, the busiest link, and how shuffles begin.
 func trafficLines(n *result.Traffic) []string {
 	lines := []string{fmt.Sprintf("%s: %s of blocks, %s shuffled; %s left their rack", unit.Count(n.Flows, "flow"),
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
+	if n.Reconfigured > 0 {
+		lines[0] += fmt.Sprintf(", %s of it over circuits, reconfigured %s", whatif.Format(n.OpticalShare(), whatif.Share), times(n.Reconfigured))
+	}
 	if len(n.Busiest) > 0 {
 		l := n.Busiest[0]
 		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s", l.Name, whatif.Format(l.Utilisation, whatif.Share), times(l.Crossings)))
 	}
+	line := "links between racks congested " + times(n.Congested)
+	if n.MapProgress > 0 {
+		line += fmt.Sprintf("; %s of a job's maps done when its first reduce starts", whatif.Format(n.MapProgress, whatif.Share))
+	}
+	lines = append(lines, line)
 	return lines
 }
 
@@ -265,39 +274,40 @@ func draw(t term.Table) string {
 	return t.String()
 }
 
-// showComparison prints the table of a comparison, its verdicts and what they rest on.
-func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
+// groupLines is the number of queues, users and classes that are shown of each kind, unless all are asked for.
+const groupLines = 8
+
+// showComparison prints the answers, the tables of a comparison and what they rest on: all of it, or what there is room for and where to find the
+// rest.
+func showComparison(w io.Writer, c *whatif.Comparison, verbose bool, elsewhere string) {
 	ink := term.InkFor(os.Stdout)
 	if c.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
 	}
-	showHeadline(w, c.Headline, ink)
-	names := report.Labels(c.Schedulers)
-	head := []string{"", names[0]}
-	for _, n := range names[1:] {
-		head = append(head, n, "")
+	for _, a := range c.Answers {
+		showHeadline(w, a.Text, ink)
 	}
-	t := term.Table{Head: head, Ink: ink}
-	for _, row := range c.Rows {
-		write := row.Format()
-		cells := []string{row.Metric, write(row.Cells[0].Mean)}
-		for _, cell := range row.Cells[1:] {
-			diff := cell.Difference(row.Unit)
-			if cell.Judgement == whatif.Same {
-				diff = "same"
-			}
-			cells = append(cells, write(cell.Mean), diff)
+	names := c.Labels()
+	main, levels, rest := c.Tables()
+	if verbose {
+		main = append(main, rest...)
+	}
+	showRows(w, "", main, names, ink)
+	for groups := c.Groups; len(groups) > 0; {
+		n := 1
+		for n < len(groups) && groups[n].Kind == groups[0].Kind {
+			n++
 		}
-		t.Add(cells...)
+		showGroups(w, groups[:n], names, verbose, elsewhere, ink)
+		groups = groups[n:]
 	}
-	fmt.Fprintln(w, draw(t))
+	if len(levels) > 0 {
+		showRows(w, "share of jobs", levels, names, ink)
+	}
 	for i, name := range names {
 		if name != c.Schedulers[i] {
 			say(w, name+" is "+c.Schedulers[i])
 		}
-	}
-	for _, v := range c.Verdicts {
-		say(w, v)
 	}
 	for _, n := range c.Notes {
 		say(w, ink.Warn("note:")+" "+n)
@@ -308,17 +318,86 @@ func showComparison(w io.Writer, c *whatif.Comparison, ground bool) {
 			break
 		}
 	}
-	if !ground || len(c.Runs) == 0 || len(c.Runs[0]) == 0 {
+	if len(c.Runs) == 0 || len(c.Runs[0]) == 0 {
 		return
 	}
-	fmt.Fprintln(w)
 	var not []string
 	for s, runs := range c.Runs {
 		for _, m := range runs[0].NotModelled {
 			not = append(not, names[s]+": "+m)
 		}
 	}
-	showGround(w, c.Assumptions(), not, ink)
+	if verbose {
+		fmt.Fprintln(w)
+		showGround(w, c.Assumptions(), not, ink)
+		return
+	}
+	rests := unit.Count(int64(len(c.Assumptions())), "assumption")
+	if len(not) > 0 {
+		rests += ", and " + unit.Count(int64(len(not)), "setting") + " not modelled"
+	}
+	say(w, fmt.Sprintf("This rests on %s: %s shows them", rests, elsewhere))
+}
+
+// showRows prints metrics under every scheduler.
+func showRows(w io.Writer, title string, rows []whatif.Row, names []string, ink term.Ink) {
+	t := term.Table{Head: comparedHead(names, title), Ink: ink}
+	for _, row := range rows {
+		t.Add(append([]string{row.Metric}, compared(&row)...)...)
+	}
+	fmt.Fprintln(w, draw(t))
+}
+
+func comparedHead(names []string, first ...string) []string {
+	head := append(first, names[0])
+	for _, n := range names[1:] {
+		head = append(head, n, "")
+	}
+	return head
+}
+
+// compared are the cells of a row: before, after and change.
+func compared(row *whatif.Row) []string {
+	write := row.Format()
+	cells := []string{write(row.Cells[0].Mean)}
+	for _, cell := range row.Cells[1:] {
+		diff := cell.Difference(row.Unit)
+		if cell.Judgement == whatif.Same {
+			diff = "same"
+		}
+		cells = append(cells, write(cell.Mean), diff)
+	}
+	return cells
+}
+
+// showGroups prints the p95 elapsed time of queues, users or classes: what a variant touches, then who loses, then who gains. Of groups with too
+// few jobs to be judged it prints only what a variant touches, unless all are asked for.
+func showGroups(w io.Writer, groups []whatif.Group, names []string, all bool, elsewhere string, ink term.Ink) {
+	t := term.Table{Head: comparedHead(names, "p95 elapsed by "+groups[0].Kind, "jobs"), Ink: ink}
+	shown := 0
+	for _, g := range groups {
+		touched := slices.Contains(g.Touched, true)
+		if !all && (shown == groupLines || g.Few && !touched) {
+			continue
+		}
+		shown++
+		name, jobs := g.Name, count(g.Jobs[0])
+		if touched {
+			name += " (changed)"
+		}
+		if g.Few {
+			jobs += " (few)"
+		}
+		t.Add(append([]string{name, jobs}, compared(&g.Rows[0])...)...)
+	}
+	if shown == 0 {
+		return
+	}
+	fmt.Fprint(w, draw(t))
+	if n := len(groups) - shown; n > 0 {
+		fmt.Fprintf(w, "  and %d more: %s shows them\n", n, elsewhere)
+	}
+	fmt.Fprintln(w)
 }
 
 // showFiles prints where the output files are.

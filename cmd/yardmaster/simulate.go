@@ -49,7 +49,7 @@ func newSimulate() *cobra.Command {
 			return simulate(cmd, s, out, dir, log)
 		},
 	}
-	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" })
+	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" && t.Name != "variant" })
 	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
 	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
 	setGroup(cmd.Flags(), headings[3], "out", "steer-log")
@@ -100,7 +100,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	if out.json {
 		err = run.WriteJSON(w)
 	} else {
-		showRun(w, run, c.Headline, out.bySize)
+		showRun(w, run, c.Answers[0].Text, out.bySize)
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
 		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),

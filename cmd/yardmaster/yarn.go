@@ -16,7 +16,7 @@ import (
 func newYarn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yarn",
-		Short: "Steer a live YARN cluster",
+		Short: "Ask and steer a live YARN cluster",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -25,7 +25,7 @@ func newYarn() *cobra.Command {
 			return unknownVerb(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(newYarnSteer(), newYarnPrepare(), newYarnRestore(), newYarnPolicies())
+	cmd.AddCommand(newYarnEta(), newYarnWhy(), newYarnSteer(), newYarnApply(), newYarnPrepare(), newYarnRestore(), newYarnPolicies())
 	return cmd
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/yarn/conf"
+	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/queues"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -124,7 +125,7 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if data, err = yard.EditProperties(data, plan.Values()); err != nil {
+		if data, err = edit.Properties(data, plan.Values()); err != nil {
 			return fmt.Errorf("%s: %w", f.file, err)
 		}
 		if err := to.write(func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {

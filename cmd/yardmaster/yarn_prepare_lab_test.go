@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -29,31 +26,13 @@ func ran(t *testing.T, args ...string) (code int, text string) {
 // On real ResourceManagers: the queues are made, hold several jobs of one user, and are taken back with the jobs alive, also after a kill in
 // the middle. Other people's changes are not overwritten.
 func TestLabPrepare(t *testing.T) {
-	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
-		t.Skip("YARDMASTER_LAB_TESTS is not set")
-	}
 	for _, version := range []string{"3.4.2", "3.5.0"} {
 		t.Run(version, func(t *testing.T) { labPrepare(t, version) })
 	}
 }
 
 func labPrepare(t *testing.T, version string) {
-	began := time.Now()
-	lab, err := hadoop.Up(t.Context(), hadoop.Options{Version: version, Dir: filepath.Join(t.TempDir(), "run"), Nodes: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Error(err)
-		}
-		t.Logf("took %.1f s", time.Since(began).Seconds())
-	})
-	c, err := rest.New(rest.Options{RM: []string{lab.RM()}, Auth: rest.User("yardmaster"), RMRate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.CloseIdle()
+	lab, c := labUp(t, hadoop.Options{Version: version})
 	settings := func() map[string]string {
 		t.Helper()
 		p, err := c.SchedulerConf(t.Context())

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,8 @@ type preparedRM struct {
 	fault   string // of the next change: refuse, drop (made, but the connection ends)
 	fair    bool
 	inAFile bool
+	list    func() []any // of applications; nil: apps
+	version int          // of the configuration
 }
 
 func newPreparedRM(t *testing.T) *preparedRM {
@@ -54,6 +57,9 @@ func (rm *preparedRM) queue(path, state string) map[string]any {
 		state = s
 	}
 	q := map[string]any{"queueName": path[strings.LastIndexByte(path, '.')+1:], "queuePath": path, "state": state}
+	if x, err := strconv.ParseFloat(rm.conf[conf.Prefix+path+".capacity"], 64); err == nil {
+		q["capacity"] = x
+	}
 	var kids []any
 	for name := range strings.SplitSeq(rm.conf[conf.Prefix+path+".queues"], ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -123,7 +129,20 @@ func (rm *preparedRM) answer(r *http.Request) (int, any) {
 			return 400, fmt.Sprint("refused: ", err)
 		}
 		rm.conf = queuestest.Apply(rm.conf, c)
+		rm.version++
 		return 200, "applied"
+	case path == "/scheduler-conf/validate" && rm.fault == "invalid":
+		return 400, "refused: illegal capacity"
+	case path == "/scheduler-conf/validate" && rm.fault != "old":
+		return 200, "valid"
+	case path == "/scheduler-conf/version":
+		return 200, m{"versionID": rm.version + 1}
+	case path == "/scheduler-conf" && rm.fault == "forbidden":
+		return 403, "not an administrator"
+	case path == "/scheduler-conf" && rm.inAFile:
+		return 400, "Configuration change only supported by MutableConfScheduler."
+	case path == "/apps" && rm.list != nil:
+		return 200, m{"apps": m{"app": rm.list()}}
 	case path == "/scheduler-conf":
 		var list []any
 		for name, v := range rm.conf {

@@ -71,7 +71,8 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := errors.Join(s.journal.Damage(), leftElsewhere(dir, s.yard.Identities())); err != nil {
 		return err
 	}
-	if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
+	if f.policy == "" { // yarn apply, which reads its settings itself
+	} else if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
 	if s.lock, err = newLock(f.zk, s.yard.Identities(), func() { s.guard.say(hasLock) }); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/signal"
@@ -128,24 +129,34 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	if err := knownPolicy(f.policy); err != nil {
 		return err
 	}
-	for _, t := range []struct {
-		flag, text string
-		into       *time.Duration
-		least      time.Duration
-	}{{"for", f.length, &f.lasts, time.Second}, {"spacing", f.spacing, &f.gap, 0}, {"silence", f.silence, &f.blind, time.Second}} {
-		if t.text == "" {
-			continue
-		}
-		d, err := unit.ParseTime(t.text)
-		if err != nil {
-			return misuse("", "--%s: %v", t.flag, err)
-		}
-		if *t.into = time.Duration(d) * time.Microsecond; *t.into < t.least {
-			return misuse("", "--%s: %s is too short", t.flag, t.text)
-		}
+	if err := cmp.Or(duration("for", f.length, time.Second, &f.lasts), duration("spacing", f.spacing, 0, &f.gap), duration("silence", f.silence, time.Second, &f.blind)); err != nil {
+		return err
 	}
 	_, err := newPolicy(f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
 	return err
+}
+
+// duration parses the time of a flag; "" leaves it as it is.
+func duration(flag, text string, least time.Duration, into *time.Duration) error {
+	if text == "" {
+		return nil
+	}
+	d, err := unit.ParseTime(text)
+	if err != nil {
+		return misuse("", "--%s: %v", flag, err)
+	}
+	if *into = time.Duration(d) * time.Microsecond; *into < least {
+		return misuse("", "--%s: %s is too short", flag, text)
+	}
+	return nil
+}
+
+// withHangup makes a context that SIGHUP ends, too.
+func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // setup is what the policy is made from, on a scheduler with the given limit.
@@ -161,12 +172,8 @@ func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
 }
 
 func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
-	ctx := cmd.Context()
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
-		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
-		defer stop()
-	}
+	ctx, stop := withHangup(cmd.Context())
+	defer stop()
 	notice := noticesTo(cmd.ErrOrStderr())
 	needs := &steerpolicy.Policies.Find(f.policy).Needs
 	y, client, count, err := f.open(ctx, yard.Options{
