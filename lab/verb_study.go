@@ -40,6 +40,9 @@ var studies = []verb{
 	{"study sizes", "steer real applications by size: FIFO, FBQ, TAGS, SITA, COMP; compare with rehearsals",
 		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
 			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
+	{"study settings", "predict changes of settings, apply them to real daemons, compare",
+		"Runs the same unmanaged applications on real daemons under the present settings, under two changes made by hand and under one that tune found, in turn and\n" +
+			"repeatedly, and compares elapsed times with those predicted. With --offline it uses the stored records.", studySettings},
 	{"study deadlines", "steer four real applications towards their deadlines, beside the same ones first in, first out",
 		"Runs four unmanaged applications with deadlines on real daemons, in four ways at the same time: first in, first out, and steered by deadline, in max\n" +
 			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", studyDeadlines},
@@ -121,6 +124,7 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
 	f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
 	f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
+	f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
 	f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
 	f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
 	f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
@@ -239,6 +243,23 @@ func studySizes(f *flag.FlagSet, out io.Writer) action {
 				return errors.New("study sizes: --small needs its own --dir")
 			}
 		}
+		return recorded(ctx, out, *offline, s.Record, s.Report)
+	}
+}
+
+func studySettings(f *flag.FlagSet, out io.Writer) action {
+	s := study.Settings{Size: study.SettingsFull, Log: out}
+	f.IntVar(&s.Repetitions, "repetitions", 3, "number of runs of every arm, besides those already stored")
+	f.StringVar(&s.Dir, "dir", kept("settings-live"), "`folder` of the records; the page is beside it")
+	workFolders(f, &s.Work, &s.Binary)
+	only := f.String("only", "", "comma-separated `arms`: as it is, room for adhoc, batch capped, tuned (default: all)")
+	export := f.String("export", "", "write the workload as a scenario to a `folder`, and run nothing")
+	offline := f.Bool("offline", false, "use the stored records")
+	return func(ctx context.Context) error {
+		if *export != "" {
+			return s.Export(*export)
+		}
+		s.Only = list(*only)
 		return recorded(ctx, out, *offline, s.Record, s.Report)
 	}
 }

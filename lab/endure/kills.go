@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
@@ -198,20 +199,7 @@ func (k *killer) killOne(ctx context.Context) error {
 	if !p.Alive() {
 		row.Miss = "the steerer had ended by itself: " + p.Last()
 	}
-	switch {
-	case len(guards) == 0:
-		row.Guard = "none"
-		p.End()
-	case k.n%3 == 0:
-		row.Guard = "killed"
-		p.End(guards...)
-	default:
-		row.Guard = "lives"
-		for _, g := range guards { // stopped for a moment, to read what the kill left behind
-			_ = syscall.Kill(g, syscall.SIGSTOP)
-		}
-		p.End()
-	}
+	row.Guard = strike(p, guards, k.n%3 == 0)
 	fell := time.Now()
 	entries, open, err := live.ReadJournal(k.y.journal)
 	if err != nil {
@@ -220,9 +208,7 @@ func (k *killer) killOne(ctx context.Context) error {
 	row.Entries, row.Open, row.Held = len(entries)-len(before), len(open) > 0, heldKnobs(open, policy)
 	row.Between = len(entries) > 0 && entries[len(entries)-1].What == drive.Before // a change lacks its second entry
 	row.Changed = !k.y.set.original(ctx)
-	for _, g := range guards {
-		_ = syscall.Kill(g, syscall.SIGCONT)
-	}
+	send(guards, syscall.SIGCONT)
 	if row.Changed && !row.Open {
 		row.Miss = "the setting was changed and the journal does not say so"
 	}
@@ -245,6 +231,27 @@ func (k *killer) killOne(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// strike kills a process, with its guards or without. Those that live are stopped for a moment, to read what the kill left behind.
+func strike(p *steerer.Process, guards []int, both bool) (guard string) {
+	switch {
+	case len(guards) == 0:
+		p.End()
+		return "none"
+	case both:
+		p.End(guards...)
+		return "killed"
+	}
+	send(guards, syscall.SIGSTOP)
+	p.End()
+	return "lives"
+}
+
+func send(processes []int, s syscall.Signal) {
+	for _, p := range processes {
+		_ = syscall.Kill(p, s) // it may have ended
+	}
 }
 
 // finish completes the waiting rows: their setting was seen, or must have been, restored.

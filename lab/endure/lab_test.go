@@ -81,6 +81,9 @@ func TestLabKill(t *testing.T) { endured(t, Study{Only: []string{"kills"}, Kills
 // TestLabKnobs kills it while it turns properties of queues and the queues and priorities of applications.
 func TestLabKnobs(t *testing.T) { endured(t, Study{Only: []string{"knobs"}, Knobs: 5}) }
 
+// TestLabApply kills "yarn apply" at random moments.
+func TestLabApply(t *testing.T) { endured(t, Study{Only: []string{"apply"}, Applies: 6}) }
+
 // TestLabRestart restarts the ResourceManager under it.
 func TestLabRestart(t *testing.T) { endured(t, Study{Only: []string{"restarts"}, Restarts: 1}) }
 

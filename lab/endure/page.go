@@ -31,6 +31,7 @@ func Misses(dir string) ([]string, error) {
 // records are the raw data of all runs of all parts.
 type records struct {
 	Kills, Knobs        series[Kill]
+	Apply               series[Apply]
 	Restarts, Failovers series[Gap]
 	Kerberos            series[Secured]
 	Faults              series[FaultResult]
@@ -40,7 +41,7 @@ type records struct {
 func read(dir string) (*records, error) {
 	r := &records{}
 	for name, load := range map[string]func(dir, part string) error{
-		"kills": r.Kills.load, "knobs": r.Knobs.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Faults.load, "size": r.Size.load,
+		"kills": r.Kills.load, "knobs": r.Knobs.load, "apply": r.Apply.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Faults.load, "size": r.Size.load,
 	} {
 		if err := load(dir, name); err != nil {
 			return nil, err
@@ -73,6 +74,13 @@ func (v verdict) Word() string {
 func (r *records) verdicts() []verdict {
 	k, killed := countKills(r.Kills, ""), r.Kills.appTotals()
 	turns, turnedApps := countKills(r.Knobs, ""), r.Knobs.appTotals()
+	ends := map[string]int{} // of "yarn apply": "old" and "new" configurations, and kills that came too late
+	for _, a := range r.Apply.rows() {
+		if a.Ended {
+			a.Final = "ended"
+		}
+		ends[a.Final]++
+	}
 	var longest float64
 	var most int64
 	for _, s := range r.Size.rows() {
@@ -88,6 +96,8 @@ func (r *records) verdicts() []verdict {
 			k.All, k.Both, killed.Capacity.Submitted+killed.Fair.Submitted)},
 		{"knobs", r.Knobs, fmt.Sprintf("%d times kill -9 while several knobs were turned, %d of them with the guard: every property of every queue and the queue and priority of every application are as found after each, and %d applications have all ended well.",
 			turns.All, turns.Both, turnedApps.Capacity.Submitted+turnedApps.Fair.Submitted)},
+		{"apply", r.Apply, fmt.Sprintf("%d times kill -9 of `yarn apply`: in the end the configuration is the old one %d times and the new one %d times, each as the journal says; %d applications have all ended well. (%d more times it had ended before it was killed.)",
+			ends["old"]+ends["new"], ends["old"], ends["new"], r.Apply.appTotals().Apps.Submitted, ends["ended"])},
 		{"restarts", r.Restarts, fmt.Sprintf("%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
 			len(r.Restarts.rows()), r.Restarts.appTotals().Apps.Submitted)},
 		{"failovers", r.Failovers, fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.Failovers.rows()), r.Failovers.appTotals().Apps.Submitted)},
@@ -128,7 +138,12 @@ func (r *records) page(file string) (string, error) {
 		Paths              []string
 	}{r, r.verdicts(), totals, r.Knobs.appTotals(), paths}, template.FuncMap{
 		"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series[Kill]) []string { return l[len(l)-1].Sum.Tried },
-		"kills": countKills, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
+		"kills": countKills, "guards": func(l series[Apply]) string { return tally(l, func(a *Apply) string { return a.Guard }) },
+		"states": func(l series[Apply]) string {
+			return tally(l, func(a *Apply) string {
+				return fmt.Sprintf("%s (journal open: %v), then %s (restored by: %s):", a.Left, a.Open, a.Final, cmp.Or(a.By, "nobody"))
+			})
+		}, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
 	})
 }
 
@@ -178,6 +193,17 @@ func countKills(list series[Kill], scheduler string) killCount {
 	slices.Sort(c.Back)
 	slices.Sort(c.InForce)
 	return c
+}
+
+// tally counts the kills of "yarn apply" by one of their properties.
+func tally(list series[Apply], of func(*Apply) string) string {
+	m := map[string]int{}
+	for _, a := range list.rows() {
+		if !a.Ended {
+			m[of(&a)]++
+		}
+	}
+	return counts(m)
 }
 
 // counts formats numbers by name.

@@ -24,6 +24,7 @@ import (
 type Study struct {
 	Kills     int      // of the steerer, over both schedulers; 200
 	Knobs     int      // kills with each scheduler while several knobs are turned; 50
+	Applies   int      // kills of "yarn apply"; 50
 	Restarts  int      // of the ResourceManager; 5
 	Failovers int      // from one ResourceManager to the other; 5
 	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
@@ -49,7 +50,7 @@ type part struct {
 
 // parts are in the order of the page.
 var parts = []part{
-	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
+	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"apply", (*Study).applies}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
 	{"lies", (*Study).faults}, {"size", (*Study).size},
 }
 

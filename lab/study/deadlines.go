@@ -179,7 +179,7 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 			for _, pair := range a.set {
 				arm.Command = append(arm.Command, "--set", pair)
 			}
-			p, err := steerer.Start(bin, c.Dir, nil, append(slices.Clone(arm.Command), "--rm", c.RM(), "--user", sizedUser, "--actuator", "rest", "--listen", "off",
+			p, err := steerer.Start(bin, c.Dir, nil, append(slices.Clone(arm.Command), "--rm", c.RM(), "--user", admin, "--actuator", "rest", "--listen", "off",
 				"--log-format", "json", "--journal", filepath.Join(c.Dir, "journal-"+a.name))...)
 			if err != nil {
 				return nil, err

@@ -53,13 +53,16 @@ func TestLabDeadlines(t *testing.T) {
 
 // The pages are what their records give.
 func TestLivePages(t *testing.T) {
-	dir, copied := filepath.Join("..", "..", "docs", "studies"), filepath.Join(t.TempDir(), "sizes-live")
-	if err := os.CopyFS(copied, os.DirFS(filepath.Join(dir, "sizes-live"))); err != nil { // it writes a picture there
-		t.Fatal(err)
+	dir, copied := filepath.Join("..", "..", "docs", "studies"), t.TempDir()
+	for _, name := range []string{"sizes-live", "settings-live"} { // they write there
+		if err := os.CopyFS(filepath.Join(copied, name), os.DirFS(filepath.Join(dir, name))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, report := range map[string]func(context.Context) (string, string, error){
 		"deadlines": (&Deadlines{Dir: filepath.Join(dir, "deadlines-live")}).Report,
-		"sizes":     (&Sized{Dir: copied}).Report,
+		"sizes":     (&Sized{Dir: filepath.Join(copied, "sizes-live")}).Report,
+		"settings":  (&Settings{Dir: filepath.Join(copied, "settings-live")}).Report,
 	} {
 		text, _, err := report(t.Context())
 		if err != nil {

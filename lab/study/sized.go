@@ -73,7 +73,7 @@ const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
 	killSeries  = "kills"      // runs whose steerer was killed
-	sizedUser   = "yardmaster" // the lab's administrator
+	admin       = "yardmaster" // the lab's administrator
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
 	// tolerance is the greatest difference of a predicted gain and the measured one.
@@ -128,8 +128,9 @@ type SizedRecord struct {
 	Arm        string
 	Repetition int
 	Hadoop     string
-	Settings   []string
-	Queues     []string // the intake and the levels; none: FIFO
+	Settings   []string `json:",omitempty"`
+	Queues     []string `json:",omitempty"` // the intake and the levels; none: FIFO
+	Changes    []string `json:",omitempty"` // of the scheduler's settings
 	Nodes      []NodeRecord
 	Site       string // yarn-site.xml
 	Conf       string // the scheduler's configuration during the run
@@ -148,70 +149,127 @@ type Kill struct {
 
 // Record runs the arms in turn, rotated by one in each repetition.
 func (s *Sized) Record(ctx context.Context) error {
-	bin, remove, err := host.Program(ctx, s.Binary)
+	arms := s.Size.arms()
+	names := make([]string, len(arms))
+	for i := range arms {
+		names[i] = arms[i].Name
+	}
+	r := rounds{s.Size.Nodes, s.Size.PerNode, queues("sized"), sizedQueue, s.Repetitions, names, s.Only, s.Dir, sizedSeries, s.Work, s.Binary, s.Log}
+	if s.Kills > 0 {
+		r.Series = killSeries
+	}
+	return r.run(ctx, func(c *hadoop.Cluster, bin, arm string) (*SizedRecord, string, error) {
+		rec, err := s.one(ctx, c, bin, &arms[slices.Index(names, arm)])
+		if err != nil {
+			return nil, "", err
+		}
+		f, err := rec.Figures()
+		return rec, fmt.Sprintf("slowdown: median %.2f, p95 %.1f; %d moves", f["median"], f["p95"], rec.Moves), err
+	})
+}
+
+// rounds runs arms in turn on one set of daemons.
+type rounds struct {
+	Nodes, PerNode int
+	Conf           string // capacity-scheduler.xml
+	Queue          string // where the daemons are warmed up
+	Repetitions    int
+	Arms, Only     []string
+	Dir, Series    string
+	Work, Binary   string
+	Log            io.Writer
+}
+
+// run keeps a record of each run of an arm. In each repetition the order is rotated by one.
+func (r *rounds) run(ctx context.Context, one func(c *hadoop.Cluster, bin, arm string) (*SizedRecord, string, error)) error {
+	bin, remove, err := host.Program(ctx, r.Binary)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	end, _ := host.First(-10) // where not permitted, priorities stay unchanged
 	defer end()
-	nodeMB := s.Size.PerNode << 10
-	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: queues("sized"), Nodes: s.Size.Nodes, NodeMB: nodeMB, NodeVcores: 1024, Site: site(nodeMB, 1024), RMHeapMB: 768, Log: s.Log,
+	nodeMB := r.PerNode << 10
+	c, down, err := hadoop.UpIn(ctx, r.Work, hadoop.Options{
+		SchedulerXML: r.Conf, Nodes: r.Nodes, NodeMB: nodeMB, NodeVcores: 1024, Site: site(nodeMB, 1024), RMHeapMB: 768, Log: r.Log,
 	})
 	if err != nil {
 		return err
 	}
 	defer down()
-	fmt.Fprintln(s.Log, "a few applications to warm the daemons up")
+	fmt.Fprintln(r.Log, "a few applications to warm the daemons up")
 	hot := warm()
 	for i := range hot {
-		hot[i].Queue = sizedQueue
+		hot[i].Queue = r.Queue
 	}
 	if _, err := c.AMs(ctx, hot, hadoop.AMsOptions{}); err != nil {
 		return err
 	}
-	program := evidence.Program(s.Binary)
-	arms := s.Size.arms()
-	for rep := 1; rep <= s.Repetitions; rep++ {
-		for i := range arms {
-			a := &arms[(i+rep-1)%len(arms)]
-			if len(s.Only) > 0 && !slices.Contains(s.Only, a.Name) {
+	program := evidence.Program(r.Binary)
+	for rep := 1; rep <= r.Repetitions; rep++ {
+		for i := range r.Arms {
+			arm := r.Arms[(i+rep-1)%len(r.Arms)]
+			if len(r.Only) > 0 && !slices.Contains(r.Only, arm) {
 				continue
 			}
 			began := evidence.Begin(program)
-			rec, err := s.one(ctx, c, bin, a)
+			rec, said, err := one(c, bin, arm)
 			if err != nil {
-				return fmt.Errorf("%s, repetition %d: %w", a.Name, rep, err)
+				return fmt.Errorf("%s, repetition %d: %w", arm, rep, err)
 			}
 			rec.Repetition = rep
-			series := sizedSeries
-			if s.Kills > 0 {
-				series = killSeries
-			}
-			kept, err := began.KeepJSON(s.Dir, series, rec)
+			kept, err := began.KeepJSON(r.Dir, r.Series, rec)
 			if err != nil {
 				return err
 			}
-			f, err := rec.Figures()
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(s.Log, "%s  %d/%d  %-5s slowdown: median %.2f, p95 %.1f; %d moves; load %s\n", time.Now().Format("15:04:05"), rep, s.Repetitions, a.Name, f["median"], f["p95"], rec.Moves, kept.LoadText())
+			fmt.Fprintf(r.Log, "%s  %d/%d  %s: %s; load %s\n", time.Now().Format("15:04:05"), rep, r.Repetitions, arm, said, kept.LoadText())
 		}
 	}
 	return nil
 }
 
-// one runs the workload under one arm.
-func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sizedArm) (_ *SizedRecord, err error) {
-	rec := &SizedRecord{Arm: a.Name, Hadoop: c.Version, Workload: s.Size.made()}
+// newRecord describes a run before it starts.
+func newRecord(c *hadoop.Cluster, arm string, perNode int, apps []hadoop.Application) (*SizedRecord, error) {
+	rec := &SizedRecord{Arm: arm, Hadoop: c.Version, Workload: apps}
 	site, err := os.ReadFile(filepath.Join(c.Conf(), "yarn-site.xml"))
 	if err != nil {
 		return nil, err
 	}
 	rec.Site = string(site)
-	if rec.Nodes, err = nodesOf(c, s.Size.PerNode<<10); err != nil {
+	rec.Nodes, err = nodesOf(c, perNode<<10)
+	return rec, err
+}
+
+// play runs the record's workload under the configuration in force.
+func (r *SizedRecord) play(ctx context.Context, c *hadoop.Cluster) (err error) {
+	if r.Conf, err = inForce(ctx, c); err != nil {
+		return err
+	}
+	res, err := c.AMs(ctx, r.Workload, hadoop.AMsOptions{})
+	if err != nil {
+		return err
+	}
+	ended, err := succeeded(r.Workload, res.Apps)
+	if err != nil {
+		return err
+	}
+	for i := range r.Workload {
+		r.End = append(r.End, ended[r.Workload[i].ID].Unregister-res.Zero)
+	}
+	return nil
+}
+
+// unchanged joins an error if the scheduler's configuration is not what it was.
+func unchanged(ctx context.Context, c *hadoop.Cluster, before string, err *error) {
+	if after, e := inForce(ctx, c); *err == nil && (e != nil || after != before) {
+		*err = errors.Join(e, fmt.Errorf("the scheduler's configuration is not as it was:\n%s", after))
+	}
+}
+
+// one runs the workload under one arm.
+func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sizedArm) (_ *SizedRecord, err error) {
+	rec, err := newRecord(c, a.Name, s.Size.PerNode, s.Size.made())
+	if err != nil {
 		return nil, err
 	}
 	var by *supervised
@@ -219,16 +277,12 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 	if err != nil {
 		return nil, err
 	}
-	defer func() { // after everything was taken back
-		if after, e := inForce(ctx, c); err == nil && (e != nil || after != before) {
-			err = errors.Join(e, fmt.Errorf("the scheduler's configuration is not as it was:\n%s", after))
-		}
-	}()
+	defer unchanged(ctx, c, before, &err) // after everything was taken back
 	if a.Queues != nil {
 		rec.Queues = []string{sizedQueue, sizedQueue + "-levels.batch-l1", sizedQueue + "-levels.batch-l2"} // those that yarn prepare makes
 		rec.Settings = append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 		prepare := func(more ...string) error {
-			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", sizedUser, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
+			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", admin, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
 			out, err := steerer.Run(ctx, bin, c.Dir, args...)
 			if err != nil {
 				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
@@ -239,7 +293,7 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, prepare("--undo")) }()
-		args := []string{"yarn", "steer", "--rm", c.RM(), "--user", sizedUser, "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
+		args := []string{"yarn", "steer", "--rm", c.RM(), "--user", admin, "--policy", a.Name, "--act", "--queue", strings.Join(rec.Queues, ","), "--journal", filepath.Join(c.Dir, "journal"), "--log-format", "json", "--listen", "off"}
 		for _, v := range rec.Settings {
 			args = append(args, "--set", v)
 		}
@@ -256,21 +310,7 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 			rec.Moves = by.moves
 		}()
 	}
-	if rec.Conf, err = inForce(ctx, c); err != nil {
-		return nil, err
-	}
-	res, err := c.AMs(ctx, rec.Workload, hadoop.AMsOptions{})
-	if err != nil {
-		return nil, err
-	}
-	ended, err := succeeded(rec.Workload, res.Apps)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rec.Workload {
-		rec.End = append(rec.End, ended[rec.Workload[i].ID].Unregister-res.Zero)
-	}
-	return rec, nil
+	return rec, rec.play(ctx, c)
 }
 
 // supervised is a steerer that is restarted when it was killed.
@@ -357,7 +397,7 @@ func succeeded(apps []hadoop.Application, res []hadoop.AppResult) (map[string]*h
 
 // inForce is the scheduler's configuration as the ResourceManager has it.
 func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(sizedUser), RMRate: -1})
+	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
 	if err != nil {
 		return "", err
 	}
@@ -379,11 +419,7 @@ func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
 
 // Figures are those of the slowdown: elapsed time over that on the empty cluster, which is ideal, without heartbeats.
 func (r *SizedRecord) Figures() (experiment.Metrics, error) {
-	end := map[string]int64{}
-	for i := range r.Workload {
-		end[r.Workload[i].ID] = int64(r.End[i])
-	}
-	return r.slowdown(end)
+	return r.slowdown(r.ends())
 }
 
 func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error) {
@@ -403,6 +439,14 @@ func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error)
 
 // rehearse predicts the run: the same applications, configuration and steering policy, and the default timing of real daemons.
 func (r *SizedRecord) rehearse(ctx context.Context, seed uint64) (experiment.Metrics, error) {
+	out, err := r.predict(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
+	return r.slowdown(out.End)
+}
+
+func (r *SizedRecord) predict(ctx context.Context, seed uint64) (*conform.Outcome, error) {
 	list, err := jobs(r.Workload)
 	if err != nil {
 		return nil, err
@@ -420,11 +464,7 @@ func (r *SizedRecord) rehearse(ctx context.Context, seed uint64) (experiment.Met
 			New: func(uint64) (steer.Steerer, error) { return steerpolicy.Policies.New(r.Arm, setup) },
 		}
 	}
-	out, err := conform.Replay(ctx, spec, false)
-	if err != nil {
-		return nil, err
-	}
-	return r.slowdown(out.End)
+	return conform.Replay(ctx, spec, false)
 }
 
 // sizedFacts are the figures of all arms.
@@ -447,34 +487,46 @@ func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
 	if f.Ledger, f.Killed, err = evidence.ReadSeries[SizedRecord](s.Dir, killSeries); err != nil {
 		return nil, err
 	}
-	if len(f.Records) == 0 {
-		return nil, fmt.Errorf("no records in %s; run the study without --offline first", s.Dir)
-	}
-	measured, predicted := map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
-	most := 0
-	for _, r := range f.Records {
-		m, err := r.Figures()
-		if err != nil {
-			return nil, err
+	f.Arms, f.Measured, f.Predicted, err = figures(ctx, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
+		if seed == 0 {
+			return r.Figures()
 		}
-		if measured[r.Arm] == nil {
-			f.Arms = append(f.Arms, r.Arm)
+		return r.rehearse(ctx, seed)
+	})
+	return f, err
+}
+
+// figures collects those of all runs and of rehearsals, by arm. of returns a run's figures for seed 0 and those of a rehearsal for others.
+func figures(ctx context.Context, records []*SizedRecord, of func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error)) (
+	arms []string, measured, predicted *experiment.Runs, err error,
+) {
+	if len(records) == 0 {
+		return nil, nil, nil, errors.New("there are no records; run the study without --offline first")
+	}
+	found, ours := map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
+	most := 0
+	for _, r := range records {
+		m, err := of(ctx, r, 0)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if found[r.Arm] == nil {
+			arms = append(arms, r.Arm)
 			for seed := range uint64(sizedSeeds) {
-				m, err := r.rehearse(ctx, seed+1)
+				m, err := of(ctx, r, seed+1)
 				if err != nil {
-					return nil, fmt.Errorf("rehearsing %s: %w", r.Arm, err)
+					return nil, nil, nil, fmt.Errorf("rehearsing %s: %w", r.Arm, err)
 				}
-				predicted[r.Arm] = append(predicted[r.Arm], m)
+				ours[r.Arm] = append(ours[r.Arm], m)
 			}
 		}
-		measured[r.Arm] = append(measured[r.Arm], m)
-		most = max(most, len(measured[r.Arm]))
+		found[r.Arm] = append(found[r.Arm], m)
+		most = max(most, len(found[r.Arm]))
 	}
-	for arm, list := range measured {
-		measured[arm] = append(list, make([]experiment.Metrics, most-len(list))...)
+	for arm, list := range found {
+		found[arm] = append(list, make([]experiment.Metrics, most-len(list))...)
 	}
-	f.Measured, f.Predicted = experiment.NewRuns(experiment.Seeds(1, most), measured), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), predicted)
-	return f, nil
+	return arms, experiment.NewRuns(experiment.Seeds(1, most), found), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), ours), nil
 }
 
 // Kills are all kills of the steerer.
@@ -575,11 +627,14 @@ func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
 	if err := f.picture(filepath.Join(s.Dir, "slowdown.svg"), data); err != nil {
 		return "", "", err
 	}
-	text, err = evidence.Page(sizedPage, file, data, template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
-		return experiment.Interval(of.Estimate(arm, metric))
-	}})
+	text, err = evidence.Page(sizedPage, file, data, intervals)
 	return text, file, err
 }
+
+// intervals formats the mean of an arm's figures.
+var intervals = template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
+	return experiment.Interval(of.Estimate(arm, metric))
+}}
 
 // picture shows, for each arm, every measured run as a dot and the prediction as a bar. Slowdowns go from 1 to 20.
 func (f *sizedFacts) picture(file string, data map[string]any) error {
