@@ -141,8 +141,12 @@ func commands(text string) string {
 		if rest, ok := strings.CutPrefix(command, "make"); ok { // what CI runs anyway: that the target exists is enough
 			command = "make -n" + rest
 		}
-		if strings.Contains(command, "# takes ") || strings.Contains(command, "; takes ") { // a study of minutes, which its tests play with one seed
-			command = strings.Replace(studied.FindString(command), "reproduce", "reproduce list", 1)
+		if strings.Contains(command, "# takes ") || strings.Contains(command, "; takes ") {
+			if strings.HasPrefix(command, "yardmaster bench ") {
+				command = strings.Replace(command, "#", "--rounds 1 --max-tasks 100000 #", 1)
+			} else { // a study of minutes, which its tests play with one seed
+				command = strings.Replace(studied.FindString(command), "reproduce", "reproduce list", 1)
+			}
 		}
 		want := "0"
 		if _, code, ok := strings.Cut(command, "# exits "); ok {
@@ -226,9 +230,7 @@ func (r *reader) pack(t *testing.T, root string) {
 		}
 	}
 	must(t, r.brings, filepath.Join(r.bin, "yardmaster"), "import", "swim", "FB-2010_samples_24_times_1hr_0.tsv", "-o", "jobs.parquet")
-	if err := os.CopyFS(filepath.Join(r.brings, "mycluster"), os.DirFS(filepath.Join(root, "docs/studies/mapreduce/run-1/import-a"))); err != nil {
-		t.Fatal(err)
-	}
+	writeWeek(t, root, filepath.Join(r.brings, "mycluster"))
 }
 
 // run types a script in a folder, with what the reader brings along lying there and in whatever checkout it makes. The shell may be
