@@ -56,7 +56,7 @@ tests() {
 
 answers=(./lab/hadoop ./lab/hadoop/ha ./lab/hadoop/secure ./yarn/history ./yarn/rest)
 timed=(./lab/conform ./lab/study)
-steered='^TestLab(Sized|Deadlines)$' # in lab/study: they need no quiet machine
+steered='^TestLab(Sized|Deadlines|Settings|ETA)$' # in lab/study: they need no quiet machine
 packages=("$@")
 if [ "${1:-}" = --timed ]; then
   packages=("${timed[@]}") skip=$steered

@@ -4,7 +4,7 @@
 #   scripts/reproductions.sh [--check]
 #
 # With --check it writes to a temporary directory and fails if a page differs. SEEDS is the number of seeds (default: each study's own).
-# Checks that miss are shown on the page; they do not fail the script.
+# Checks that miss are shown on the page; they do not fail the script. Studies of the Facebook traces are run only if YARDMASTER_TRACES names their folder.
 set -eu
 cd "$(dirname "$0")/.."
 out=docs/reproductions
@@ -30,4 +30,9 @@ page capacity capacity-scheduler.md 10
 page marp marp.md 20
 page slowdown slowdown-variability.md 16
 page deadline deadlines.md 16
+if [ -n "${YARDMASTER_TRACES:-}" ]; then # studies of the Facebook traces
+	page nas network-aware.md 20
+	page jobpacker jobpacker.md 20
+	page hybrid hybrid-cluster.md 20
+fi
 rm -f "$bin"

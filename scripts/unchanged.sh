@@ -33,7 +33,7 @@ yardmaster() {
 
 # The figures of a result, without its sentences and its command line.
 figures='def text: type == "string" and test(" "); walk(if type == "array" then map(select(text | not)) elif type == "object" then
-  with_entries(select(.key | IN("version", "command", "model", "data") | not) | select(.value | text | not)) else . end)'
+  with_entries(select(.key | IN("version", "command", "model", "data", "verdicts") | not) | select(.value | text | not)) else . end)'
 # Those of a new result that the old one has too: added keys, and rows added at the end of a comparison, are no difference.
 known='def onto($old): if type == "object" and ($old | type) == "object" then with_entries(.key as $k | select($old | has($k)) | .value |= onto($old[$k]))
   elif type == "array" and ($old | type) == "array" then
