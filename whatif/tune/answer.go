@@ -80,12 +80,15 @@ func (s *search) answer(ctx context.Context) (*Answer, error) {
 	}
 	for k := 0; k < confirmed && len(list) > 0 && !a.Found && ctx.Err() == nil; k++ {
 		t := list[0]
-		found, err := s.confirm(ctx, a, t)
-		if found {
-			err = s.simplify(ctx, a, t)
+		simple, effects, err := s.simplify(ctx, t)
+		if err == nil {
+			err = s.confirm(ctx, a, simple)
 		}
 		if err != nil && ctx.Err() == nil {
 			return nil, err
+		}
+		if a.Found {
+			a.Effects, a.With = effects, s.first(t).ratio-1
 		}
 		list = slices.DeleteFunc(list, func(o *trial) bool { return o == t || s.near(o, t) })
 	}
@@ -98,10 +101,10 @@ func (s *search) answer(ctx context.Context) (*Answer, error) {
 }
 
 // confirm runs a candidate on the held-out days. If it holds there, it becomes the answer.
-func (s *search) confirm(ctx context.Context, a *Answer, t *trial) (bool, error) {
+func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
 	outcomes, err := s.try(ctx, []*trial{t}, s.History.HeldOut)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var expected []Figure
 	for k, b := range s.judge {
@@ -139,9 +142,8 @@ func (s *search) confirm(ctx context.Context, a *Answer, t *trial) (bool, error)
 		a.Refuted = append(a.Refuted, s.Goal.String()+": no better on the held-out days")
 	default:
 		a.Found, a.Expected, a.Edits, a.Changes, a.Searched = true, expected, t.changes, words(t.changes), t.score.ratio-1
-		return true, nil
 	}
-	return false, nil
+	return nil
 }
 
 // Words is a change with its interval: "-41 % (-45 to -37)".
@@ -193,7 +195,7 @@ func (s *search) curve() (list []Trade) {
 	for _, limit := range limits {
 		best := 1.0
 		for _, t := range s.trials {
-			if o := s.judge.score(t.seen[:1]); o.change <= limit+1e-9 && !math.IsInf(o.excess, 1) {
+			if o := s.first(t); o.change <= limit+1e-9 && !math.IsInf(o.excess, 1) {
 				best = min(best, o.ratio)
 			}
 		}

@@ -59,9 +59,14 @@ func few(g goal.Goal, base *result.Run) bool {
 	return jobs > 0 && g.For(jobs) != g
 }
 
-func (j judge) compare(base, r *result.Run) outcome {
+func (j judge) compare(p *Part, r *result.Run) outcome {
+	base := p.base
 	out := outcome{lost: max(0, base.Jobs.Finished-r.Jobs.Finished)}
-	for _, b := range j {
+	for k, b := range j {
+		if k == 0 && p.quiet {
+			out.pairs = append(out.pairs, pair{math.NaN(), math.NaN()})
+			continue
+		}
 		_, jobs := b.Measure(base)
 		g := b.For(jobs)
 		before, _ := g.Measure(base)
@@ -113,6 +118,9 @@ func (j judge) broken(s score) string {
 }
 
 func (s score) kept() bool { return !(s.excess > 0) }
+
+// better reports whether the goal improves and every bound is kept.
+func (s score) better() bool { return s.kept() && s.ratio < 1 }
 
 // order puts settings that keep the bounds first, by the goal; then the others, by how much they break them.
 func (s score) order(t score) int {

@@ -22,11 +22,16 @@ type Part struct {
 	// Run runs the part with changed settings.
 	Run  func(ctx context.Context, changes []edit.Change) (*result.Run, error)
 	base *result.Run // under the present settings
+	// quiet: only the bounds count here, not the goal.
+	quiet bool
 }
 
 // History is a history in parts. The days are searched and the held-out ones are not.
 type History struct {
-	Busy    []*Part // the busiest hours of the busiest day, which comes first; none: the day is hardly longer
+	Busy []*Part // the busiest hours of the busiest day, which comes first; none: the day is hardly longer
+	// Quiet is a quarter of their jobs. A limit that nobody feels where the queues are full is the only thing that holds a queue back where they are not:
+	// settings that break a bound on other days mostly break it here.
+	Quiet   []*Part
 	Days    []*Part
 	HeldOut []*Part
 	Whole   bool // too short for days: cut into thirds
@@ -77,7 +82,7 @@ func Divide(setup *scenario.Setup, others []*scenario.Setup) (*History, error) {
 			h.HeldOut = append(h.HeldOut, part)
 		case w > most:
 			most = w
-			h.Busy = busiest(setup, name, day)
+			h.Busy, h.Quiet = busiest(setup, name, day)
 			h.Days = slices.Insert(h.Days, 0, part)
 		default:
 			h.Days = append(h.Days, part)
@@ -134,22 +139,31 @@ func words(changes []edit.Change) []string {
 	return list
 }
 
-// busiest is the part of a day with most work submitted; none: the day is hardly longer.
-func busiest(setup *scenario.Setup, day string, jobs workload.Slice) (busy []*Part) {
+// busiest is the part of a day with most work submitted, and that part with a quarter of its jobs. The day is it all if it is hardly longer.
+func busiest(setup *scenario.Setup, day string, jobs workload.Slice) (busy, quiet []*Part) {
 	first, last, most := jobs[0].Submit, jobs[len(jobs)-1].Submit, -1.0
-	if last-first < (2*busyHours-1)*unit.Hour {
-		return nil
-	}
 	at := func(t unit.Time) int {
 		return sort.Search(len(jobs), func(i int) bool { return jobs[i].Submit >= t })
 	}
-	for start := first; start <= last-(busyHours-1)*unit.Hour; start += unit.Hour {
-		within := jobs[at(start):at(start+busyHours*unit.Hour)]
-		if w := work(within); w > most {
-			most, busy = w, []*Part{newPart(setup, fmt.Sprintf("the busiest %d hours of %s", busyHours, day), within, start)}
+	name, start, within := day, first, jobs
+	if last-first >= (2*busyHours-1)*unit.Hour {
+		for hour := first; hour <= last-(busyHours-1)*unit.Hour; hour += unit.Hour {
+			list := jobs[at(hour):at(hour+busyHours*unit.Hour)]
+			if w := work(list); w > most {
+				most, start, within = w, hour, list
+			}
 		}
+		name = fmt.Sprintf("the busiest %d hours of %s", busyHours, day)
+		busy = []*Part{newPart(setup, name, within, start)}
 	}
-	return busy
+	seen := map[string]int{}
+	few := slices.DeleteFunc(slices.Clone(within), func(j *workload.Job) bool {
+		seen[j.Queue]++
+		return seen[j.Queue]%4 != 1
+	})
+	part := newPart(setup, name+", every fourth job", few, start)
+	part.quiet = true
+	return busy, []*Part{part}
 }
 
 // work is the container-time that jobs need, in seconds.

@@ -408,6 +408,48 @@ func (s *Space) random(r *rand.Rand) Point {
 	return p
 }
 
+// sparse draws a point that leaves about half of the settings as they are: fewer changes are easier to search, to read and to trust.
+func (s *Space) sparse(r *rand.Rand) Point {
+	p := s.Present()
+	for _, unit := range s.units() {
+		s.prior(r, p, unit)
+	}
+	return p
+}
+
+// prior draws what changes together, or leaves it as it is.
+func (s *Space) prior(r *rand.Rand, p Point, unit []int) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	far := r.IntN(2) == 0
+	for _, i := range unit {
+		if p[i] = r.Float64(); !far {
+			p[i] = reflect(s.axes[i].at + wide*r.NormFloat64())
+		}
+	}
+}
+
+// around draws a point near another: half of its changes have other values, a tenth are reverted, and about one is new.
+func (s *Space) around(r *rand.Rand, near Point) Point {
+	p := slices.Clone(near)
+	for _, unit := range s.units() {
+		u, changed := r.Float64(), !math.IsNaN(p[unit[0]])
+		for _, i := range unit {
+			switch {
+			case changed && u < 0.5, !changed && u < float64(len(unit))/float64(len(p)):
+				if !changed {
+					p[i] = s.axes[i].at
+				}
+				p[i] = reflect(p[i] + nearby*r.NormFloat64())
+			case changed && u > 0.9:
+				p[i] = math.NaN()
+			}
+		}
+	}
+	return p
+}
+
 // units are the axes that change together: siblings' capacities, and every other one alone.
 func (s *Space) units() (list [][]int) {
 	for i, a := range s.axes {

@@ -179,7 +179,7 @@ func Rank(rows []Row, a *Aim) []Ranked {
 	base, list := rows[0].run(), []Ranked{}
 	j := newJudge(a, []*result.Run{base})
 	for i := range rows {
-		if s := j.score([]outcome{j.compare(base, rows[i].run())}); s.kept() && rows[i].Error == "" {
+		if s := j.score([]outcome{j.compare(&Part{base: base}, rows[i].run())}); s.kept() && rows[i].Error == "" {
 			list = append(list, Ranked{&rows[i], s.ratio - 1})
 		}
 	}

@@ -13,13 +13,14 @@ const (
 	maxBest      = 16
 	draws        = 24
 	narrow, wide = 0.03, 0.3 // bandwidths
+	nearby       = 0.12      // standard deviation of a coordinate near a point
 )
 
 // propose draws a point, given those tried so far, best first. Coordinates of the present settings are known.
 func (s *Space) propose(r *rand.Rand, tried []Point) Point {
 	n := min(max(int(math.Ceil(bestShare*float64(len(tried)))), minBest), maxBest)
 	if len(tried) <= n {
-		return s.random(r)
+		return s.sparse(r)
 	}
 	best, others := s.located(tried[:n]), s.located(tried[n:])
 	width := make([]float64, len(s.axes))
@@ -31,25 +32,31 @@ func (s *Space) propose(r *rand.Rand, tried []Point) Point {
 		width[i] = min(max(1.06*math.Sqrt(max(0, square-mean*mean))*math.Pow(float64(n), -0.2), narrow), wide)
 	}
 	var found Point
+	units := s.units()
 	top := math.Inf(-1)
 	for k := range draws {
-		p, parent := make(Point, len(s.axes)), best[r.IntN(n)]
+		p, parent := s.Present(), tried[r.IntN(n)]
 		together := k%2 == 0 // keep most of one good point, or combine several
-		for i := range p {
-			switch u := r.Float64(); {
+		for _, unit := range units {
+			donor, u := parent, r.Float64()
+			if !together {
+				donor = tried[r.IntN(n)]
+			}
+			switch {
 			case u < 1/float64(n+1): // the prior
-				p[i] = r.Float64()
-			case together && u < 0.6:
-				p[i] = parent[i]
-			case together:
-				p[i] = reflect(parent[i] + width[i]*r.NormFloat64())
-			default:
-				p[i] = reflect(best[r.IntN(n)][i] + width[i]*r.NormFloat64())
+				s.prior(r, p, unit)
+			case !math.IsNaN(donor[unit[0]]):
+				for _, i := range unit {
+					if p[i] = donor[i]; !together || u >= 0.6 {
+						p[i] = reflect(p[i] + width[i]*r.NormFloat64())
+					}
+				}
 			}
 		}
+		at := s.located([]Point{p})[0]
 		ratio := 0.0
-		for i := range p {
-			ratio += math.Log(density(p[i], best, i, width[i]) / density(p[i], others, i, width[i]))
+		for i := range at {
+			ratio += math.Log(density(at[i], best, i, width[i]) / density(at[i], others, i, width[i]))
 		}
 		if ratio > top {
 			found, top = p, ratio

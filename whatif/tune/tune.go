@@ -1,8 +1,9 @@
 // Package tune finds settings of a scheduler that improve a goal and keep every queue within its bound. Sweep runs designs over the same settings.
 //
 // The search is model-based: a tree-structured Parzen estimator proposes settings, and successive halving spends the budget on the promising
-// ones. All are tried on the busiest hours of the history, the best of them on whole days. All runs have the same jobs and random numbers. Settings
-// are judged by their worst day, and the answer is confirmed on days that the search has not seen.
+// ones. All are tried on the busiest hours of the history, where the bounds must also hold with a quarter of the jobs, the best of them on whole days.
+// The best candidate is then rid of the changes that do not matter, and the second half of the budget goes to its neighbours. All runs have the same
+// jobs and random numbers. Settings are judged by their worst day, and the answer is confirmed on days that the search has not seen.
 package tune
 
 import (
@@ -34,11 +35,13 @@ type Plan struct {
 }
 
 const (
-	batch     = 8   // candidates proposed at once: no number of processors changes it
-	startup   = 12  // candidates drawn at random first
-	promoted  = 3   // of a batch, from each rung to the next
-	confirmed = 8   // candidates tried on the held-out days
-	reserve   = 0.1 // of the budget, at least, to simplify the answer
+	batch     = 8     // candidates proposed at once: no number of processors changes it
+	startup   = 12    // candidates drawn at random first
+	promoted  = 2     // of a batch, from each rung to the next
+	confirmed = 8     // candidates tried on the held-out days
+	equalled  = 1.005 // ratio of goals on the busiest hours: what is near the best one must come up to it there to be tried on days
+	refined   = 0.55  // of the budget, for candidates near the best one
+	reserve   = 0.05  // of the budget, to simplify the best candidates
 	// idlePoints is what changes may contribute to the goal, alone or together, and still not matter: a tenth of a percentage point.
 	idlePoints = 0.001
 )
@@ -49,6 +52,7 @@ type trial struct {
 	changes []edit.Change
 	seen    []outcome // by part, in the order of the rungs
 	score   score     // of the days, or of the busiest hours while there are none
+	near    bool      // it was drawn near the best one
 }
 
 // search is the state of a plan.
@@ -59,30 +63,54 @@ type search struct {
 	bases   []*result.Run // of all parts, the held-out ones included
 	full    float64       // events of a full run
 	spent   float64
-	once    float64 // cost of a run on the first rung
-	dearest float64 // round so far
-	saved   float64 // of the budget, to simplify the answer
-	trials  []*trial
+	once    float64  // cost of a run on the first rung
+	dearest float64  // round so far
+	trials  []*trial // best first, by the first rung
 	tried   map[string]bool
 	random  *rand.Rand
-	until   time.Time
+	best    *trial // candidates are drawn near it; nil: anywhere
+	began   time.Time
 }
 
 // Search answers a plan. If ctx ends, candidates are no longer confirmed, and the answer is partial.
 func Search(ctx context.Context, p Plan) (*Answer, error) {
-	s := &search{Plan: &p, tried: map[string]bool{"": true}, random: rand.New(rand.NewPCG(p.Seed, 0x74756e65))} //nolint:gosec // reproducible
-	s.until = time.Now().Add(time.Duration((1 - reserve) * float64(p.Time)))
-	rungs := [][]*Part{p.History.Busy, p.History.Days[:1], p.History.Days[1:]}
+	s := &search{Plan: &p, began: time.Now(), tried: map[string]bool{"": true}, random: rand.New(rand.NewPCG(p.Seed, 0x74756e65))} //nolint:gosec // reproducible
+	h := p.History
+	rungs := [][]*Part{slices.Concat(h.Busy, h.Quiet), h.Days[:1], h.Days[1:]}
+	if len(h.Busy) == 0 {
+		rungs = [][]*Part{slices.Concat(h.Quiet, h.Days[:1]), h.Days[1:]}
+	}
 	s.rungs = slices.DeleteFunc(rungs, func(r []*Part) bool { return len(r) == 0 })
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	for ctx.Err() == nil && (len(s.trials) == 1 || s.spent+s.dearest <= s.Runs-s.saved) && (p.Time == 0 || time.Now().Before(s.until)) {
-		if err := s.round(ctx); err != nil && ctx.Err() == nil {
-			return nil, err
+	err := s.rounds(ctx, 1-refined-reserve)
+	s.dearest = 0
+	if list := s.finalists(); err == nil && len(list) > 0 {
+		if s.best, _, err = s.simplify(ctx, list[0]); err == nil {
+			err = s.rounds(ctx, 1-reserve)
 		}
 	}
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
 	return s.answer(ctx)
+}
+
+// rounds spends the budget up to a share of it.
+func (s *search) rounds(ctx context.Context, share float64) error {
+	late := func() bool { return s.Time > 0 && time.Since(s.began) > time.Duration(share*float64(s.Time)) }
+	for len(s.trials) == 1 || s.spent+s.dearest <= share*s.Runs && !late() {
+		if err := s.round(ctx); err != nil {
+			return err
+		}
+		for _, t := range s.finalists() {
+			if s.best != nil && t.near && t.score.ratio < s.best.score.ratio {
+				s.best = t
+			}
+		}
+	}
+	return nil
 }
 
 // start runs the present settings on every part.
@@ -100,8 +128,9 @@ func (s *search) start(ctx context.Context) error {
 	for _, day := range s.History.Days {
 		s.full += float64(day.base.Events)
 	}
-	s.once = float64(s.bases[0].Events) / s.full
-	s.saved = max(reserve*s.Runs, min(s.Runs/4, s.once*float64(len(s.Space.units()))+2))
+	for _, p := range s.rungs[0] {
+		s.once += float64(p.base.Events) / s.full
+	}
 	s.judge = newJudge(&s.Aim, s.bases)
 	for k, b := range s.judge {
 		if !slices.ContainsFunc(s.bases, func(r *result.Run) bool { _, n := b.Measure(r); return n > 0 }) {
@@ -113,7 +142,7 @@ func (s *search) start(ctx context.Context) error {
 	}
 	present := &trial{point: s.Space.Present()}
 	for _, p := range searched {
-		present.seen = append(present.seen, s.judge.compare(p.base, p.base))
+		present.seen = append(present.seen, s.judge.compare(p, p.base))
 		s.spent += float64(p.base.Events) / s.full
 	}
 	s.trials = []*trial{present}
@@ -123,13 +152,22 @@ func (s *search) start(ctx context.Context) error {
 
 // rate scores a trial by the days, or by the busiest hours while there are none.
 func (s *search) rate(t *trial) {
-	t.score = s.judge.score(t.seen[min(len(s.History.Busy), len(t.seen)-1):])
+	from := 0
+	if len(t.seen) > len(s.rungs[0]) {
+		from = len(s.History.Busy)
+	}
+	t.score = s.judge.score(t.seen[from:])
 }
 
+// first scores a trial by the first rung.
+func (s *search) first(t *trial) score { return s.judge.score(t.seen[:len(s.rungs[0])]) }
+
 // rank sorts trials, best first.
-func rank(trials []*trial) {
-	slices.SortStableFunc(trials, func(a, b *trial) int { return a.score.order(b.score) })
+func rank(trials []*trial, by func(t *trial) score) {
+	slices.SortStableFunc(trials, func(a, b *trial) int { return by(a).order(by(b)) })
 }
+
+func latest(t *trial) score { return t.score }
 
 // try runs trials on parts, several at once, and judges each run.
 func (s *search) try(ctx context.Context, trials []*trial, parts []*Part) ([][]outcome, error) {
@@ -141,7 +179,7 @@ func (s *search) try(ctx context.Context, trials []*trial, parts []*Part) ([][]o
 		t, p := i/len(parts), parts[i%len(parts)]
 		r, err := p.Run(ctx, trials[t].changes)
 		if errs[i] = err; err == nil {
-			out[t][i%len(parts)] = s.judge.compare(p.base, r)
+			out[t][i%len(parts)] = s.judge.compare(p, r)
 		}
 	})
 	return out, cmp.Or(cmp.Or(errs...), ctx.Err())
@@ -160,7 +198,7 @@ func (s *search) climb(ctx context.Context, trials []*trial, rung []*Part) error
 		t.seen = append(t.seen, outcomes[i]...)
 		s.rate(t)
 	}
-	rank(trials)
+	rank(trials, latest)
 	return nil
 }
 
@@ -174,64 +212,93 @@ func (s *search) round(ctx context.Context) error {
 		return nil
 	}
 	climbing := slices.Clone(fresh)
-	for _, rung := range s.rungs {
+	for i, rung := range s.rungs {
 		if err := s.climb(ctx, climbing, rung); err != nil {
 			return err
 		}
-		climbing = slices.DeleteFunc(climbing[:min(promoted, len(climbing))], func(t *trial) bool { return t.score.excess > 0.1 || t.score.ratio >= 1 })
+		if i == 0 {
+			s.trials = append(s.trials, fresh...)
+			rank(s.trials, s.first)
+		}
+		climbing = slices.DeleteFunc(climbing, func(t *trial) bool {
+			final := s.judge.score(t.seen[len(s.History.Busy):]) // the busiest hours do not decide alone
+			return !final.kept() || t.score.excess > 0.1 || t.score.ratio >= 1 || i == 0 && (s.known(t) || s.best != nil && t.score.ratio > equalled*s.first(s.best).ratio)
+		})
+		n := promoted
+		if s.best != nil {
+			n = 1
+		}
+		climbing = climbing[:min(n, len(climbing))]
 		if len(climbing) == 0 {
 			break
 		}
 	}
-	s.trials = append(s.trials, fresh...)
-	rank(s.trials)
 	if s.Progress != nil {
 		best, done := 0.0, s.spent/s.Runs
 		if list := s.finalists(); len(list) > 0 {
 			best = list[0].score.ratio - 1
 		}
 		if s.Time > 0 {
-			done = 1 - float64(time.Until(s.until))/float64(s.Time)
+			done = float64(time.Since(s.began)) / float64(s.Time)
 		}
 		s.Progress(min(1, done), best)
 	}
 	return nil
 }
 
+// known reports whether a candidate that went further did the same on the first rung.
+func (s *search) known(t *trial) bool {
+	return slices.ContainsFunc(s.trials, func(o *trial) bool { return len(o.seen) > len(t.seen) && s.first(o) == s.first(t) })
+}
+
 // propose draws a batch of candidates that were not tried; none: there seem to be no more.
 func (s *search) propose() (fresh []*trial) {
-	var points []Point
-	for _, t := range s.trials {
-		points = append(points, t.point)
+	points, size := s.ranked(), batch
+	if s.best != nil {
+		size /= 2
 	}
-	for draw := 0; draw < 100 && len(fresh) < batch; draw++ {
-		p := s.Space.random(s.random)
-		if len(s.tried) > startup {
+	for draw := 0; draw < 100 && len(fresh) < size; draw++ {
+		var p Point
+		switch {
+		case s.best != nil:
+			p = s.Space.around(s.random, s.best.point)
+		case len(s.tried) > startup:
 			p = s.Space.propose(s.random, points)
+		default:
+			p = s.Space.sparse(s.random)
 		}
 		changes := s.Space.Changes(p)
 		if key := edit.Words(changes); !s.tried[key] {
 			s.tried[key], draw = true, -1
-			fresh = append(fresh, &trial{point: p, changes: changes})
+			fresh = append(fresh, &trial{point: p, changes: changes, near: s.best != nil})
 		}
 	}
 	return fresh
 }
 
-// finalists are the candidates that keep every bound on all days and improve the goal, best first.
-func (s *search) finalists() []*trial {
-	return slices.DeleteFunc(slices.Clone(s.trials), func(t *trial) bool {
-		return len(t.seen) < len(s.History.Busy)+len(s.History.Days) || !t.score.kept() || t.score.ratio >= 1
-	})
+// ranked are the points tried, best first. Scores of hours and of days do not compare: candidates that hold on all days come first.
+func (s *search) ranked() (points []Point) {
+	days := s.finalists()
+	for _, t := range slices.Concat(days, slices.DeleteFunc(slices.Clone(s.trials), func(t *trial) bool { return slices.Contains(days, t) })) {
+		points = append(points, t.point)
+	}
+	return points
 }
 
-// simplify reverts the changes that do not matter, if the rest holds on all days without them; otherwise half of them, those with the least
-// effect, and so on.
-func (s *search) simplify(ctx context.Context, a *Answer, t *trial) error {
+// finalists are the candidates that keep every bound on all days and improve the goal, best first.
+func (s *search) finalists() []*trial {
+	list := slices.DeleteFunc(slices.Clone(s.trials), func(t *trial) bool {
+		return len(t.seen) < len(s.bases)-len(s.History.HeldOut) || !t.score.better()
+	})
+	rank(list, latest)
+	return list
+}
+
+// simplify reverts the changes of a candidate that do not matter, if the rest holds on all days without them; otherwise half of them, those with the
+// least effect, and so on. A limit that nobody felt in the search may be the one that binds on another day. The candidate stays as it is if the budget
+// is spent.
+func (s *search) simplify(ctx context.Context, t *trial) (simple *trial, effects []Effect, err error) {
 	units := s.Space.units()
-	if s.spent+s.once*float64(len(units)) > s.Runs {
-		return nil // the budget is spent
-	}
 	without := func(which ...int) *trial {
 		p := slices.Clone(t.point)
 		for _, u := range which {
@@ -241,53 +308,58 @@ func (s *search) simplify(ctx context.Context, a *Answer, t *trial) error {
 		}
 		return &trial{point: p, changes: s.Space.Changes(p)}
 	}
+	with := s.first(t)
 	var tries []*trial
-	for u := range units {
-		tries = append(tries, without(u))
-	}
-	if err := s.climb(ctx, slices.Clone(tries), s.rungs[0]); err != nil {
-		return err
-	}
-	with := s.judge.score(t.seen[:1])
-	a.With = with.ratio - 1
 	var idle []int
-	for u, try := range tries {
-		e := Effect{Without: min(try.score.ratio-1, math.MaxInt32)} // no job may have finished
-		for _, i := range units[u] {
+	at := map[*trial]int{}
+	for u, unit := range units {
+		e := Effect{Without: with.ratio - 1}
+		for _, i := range unit {
 			e.Settings = append(e.Settings, s.Space.axes[i].name())
 		}
-		if !try.score.kept() {
+		if e.Idle = math.IsNaN(t.point[unit[0]]); !e.Idle {
+			try := without(u)
+			tries, at[try] = append(tries, try), u
+		}
+		effects = append(effects, e)
+	}
+	if s.spent+s.once*float64(len(tries)) > s.Runs {
+		return t, nil, nil
+	}
+	if err := s.climb(ctx, tries, s.rungs[0]); err != nil {
+		return nil, nil, err
+	}
+	effect := func(t *trial) float64 {
+		return math.Abs(t.score.ratio-with.ratio) + math.Abs(t.score.change-with.change)
+	}
+	slices.SortStableFunc(tries, func(a, b *trial) int {
+		return cmp.Or(cmp.Compare(effect(a), effect(b)), cmp.Compare(at[a], at[b]))
+	})
+	for _, try := range tries {
+		e := &effects[at[try]]
+		if e.Without = min(try.score.ratio-1, math.MaxInt32); !try.score.kept() { // no job may have finished
 			e.Broken = s.judge.broken(try.score)
 		} else if try.score.ratio <= with.ratio+idlePoints {
-			idle = append(idle, u)
+			idle = append(idle, at[try])
 		}
-		a.Effects = append(a.Effects, e)
 	}
-	effect := func(of score) float64 { return math.Abs(of.ratio-with.ratio) + math.Abs(of.change-with.change) }
-	slices.SortStableFunc(idle, func(u, v int) int { return cmp.Compare(effect(tries[u].score), effect(tries[v].score)) })
 	for ; len(idle) > 0 && s.spent+1 <= s.Runs; idle = idle[:len(idle)/2] {
 		simple := without(idle...)
 		for _, rung := range s.rungs {
 			if err := s.climb(ctx, []*trial{simple}, rung); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
-		if !simple.score.kept() || simple.score.ratio > t.score.ratio+idlePoints {
-			continue
-		}
-		found, err := s.confirm(ctx, a, simple)
-		if err != nil {
-			return err
-		}
-		if found {
+		if simple.score.kept() && simple.score.ratio <= t.score.ratio+idlePoints {
 			for _, u := range idle {
-				a.Effects[u].Idle = true
+				effects[u].Idle = true
 			}
-			return nil
+			s.trials = append(s.trials, simple)
+			rank(s.trials, s.first)
+			return simple, effects, nil
 		}
-		a.Refuted = a.Refuted[:len(a.Refuted)-1] // the answer stays
 	}
-	return nil
+	return t, effects, nil
 }
 
 // near reports whether two candidates hardly differ.

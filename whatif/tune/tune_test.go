@@ -154,10 +154,13 @@ func TestSpace(t *testing.T) {
 
 // The estimator finds the corner of a bowl in fewer tries than chance does.
 func TestProposeBeatsChance(t *testing.T) {
-	s := &Space{axes: make([]*axis, 8)}
+	s := &Space{}
+	for range 8 {
+		s.axes = append(s.axes, &axis{at: 0.5})
+	}
 	bowl := func(p Point) (sum float64) {
-		for i, u := range p {
-			sum += math.Abs(u - []float64{0.1, 0.8}[i%2])
+		for i := range p {
+			sum += math.Abs(s.located([]Point{p})[0][i] - []float64{0.1, 0.8}[i%2])
 		}
 		return sum
 	}
