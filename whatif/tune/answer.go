@@ -195,7 +195,7 @@ func (s *search) curve() (list []Trade) {
 	for _, limit := range limits {
 		best := 1.0
 		for _, t := range s.trials {
-			if o := s.first(t); o.change <= limit+1e-9 && !math.IsInf(o.excess, 1) {
+			if o := s.first(t); len(t.seen) >= len(s.cheap) && o.change <= limit+1e-9 && !math.IsInf(o.excess, 1) {
 				best = min(best, o.ratio)
 			}
 		}

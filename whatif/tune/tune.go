@@ -35,8 +35,9 @@ type Plan struct {
 }
 
 const (
-	batch     = 8     // candidates proposed at once: no number of processors changes it
+	batch     = 8     // candidates tried at once: no number of processors changes it
 	startup   = 12    // candidates drawn at random first
+	spares    = 2     // for each of them, drawn in case it breaks a bound on the quiet part
 	promoted  = 2     // of a batch, from each rung to the next
 	confirmed = 8     // candidates tried on the held-out days
 	equalled  = 1.005 // ratio of goals on the busiest hours: what is near the best one must come up to it there to be tried on days
@@ -60,12 +61,13 @@ type search struct {
 	*Plan
 	judge   judge
 	rungs   [][]*Part     // the last ones are the days
+	cheap   []*Part       // the quiet one, and the first rung
 	bases   []*result.Run // of all parts, the held-out ones included
 	full    float64       // events of a full run
 	spent   float64
-	once    float64  // cost of a run on the first rung
+	once    float64  // cost of a run on the cheap parts
 	dearest float64  // round so far
-	trials  []*trial // best first, by the first rung
+	trials  []*trial // best first, by the cheap parts
 	tried   map[string]bool
 	random  *rand.Rand
 	best    *trial // candidates are drawn near it; nil: anywhere
@@ -76,11 +78,9 @@ type search struct {
 func Search(ctx context.Context, p Plan) (*Answer, error) {
 	s := &search{Plan: &p, began: time.Now(), tried: map[string]bool{"": true}, random: rand.New(rand.NewPCG(p.Seed, 0x74756e65))} //nolint:gosec // reproducible
 	h := p.History
-	rungs := [][]*Part{slices.Concat(h.Busy, h.Quiet), h.Days[:1], h.Days[1:]}
-	if len(h.Busy) == 0 {
-		rungs = [][]*Part{slices.Concat(h.Quiet, h.Days[:1]), h.Days[1:]}
-	}
+	rungs := [][]*Part{h.Busy, h.Days[:1], h.Days[1:]}
 	s.rungs = slices.DeleteFunc(rungs, func(r []*Part) bool { return len(r) == 0 })
+	s.cheap = slices.Concat(h.Quiet, s.rungs[0])
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *search) rounds(ctx context.Context, share float64) error {
 
 // start runs the present settings on every part.
 func (s *search) start(ctx context.Context) error {
-	searched := slices.Concat(s.rungs...)
+	searched := slices.Concat(s.History.Quiet, slices.Concat(s.rungs...))
 	parts := slices.Concat(searched, s.History.HeldOut)
 	errs := make([]error, len(parts))
 	run.Each(ctx, len(parts), s.Workers, func(i int) { parts[i].base, errs[i] = parts[i].Run(ctx, nil) })
@@ -128,7 +128,7 @@ func (s *search) start(ctx context.Context) error {
 	for _, day := range s.History.Days {
 		s.full += float64(day.base.Events)
 	}
-	for _, p := range s.rungs[0] {
+	for _, p := range s.cheap {
 		s.once += float64(p.base.Events) / s.full
 	}
 	s.judge = newJudge(&s.Aim, s.bases)
@@ -152,15 +152,15 @@ func (s *search) start(ctx context.Context) error {
 
 // rate scores a trial by the days, or by the busiest hours while there are none.
 func (s *search) rate(t *trial) {
-	from := 0
-	if len(t.seen) > len(s.rungs[0]) {
-		from = len(s.History.Busy)
+	seen := t.seen
+	if quiet, busy := len(s.History.Quiet), len(s.History.Busy); len(seen) > quiet+busy {
+		seen = slices.Concat(seen[:quiet], seen[quiet+busy:])
 	}
-	t.score = s.judge.score(t.seen[from:])
+	t.score = s.judge.score(seen)
 }
 
-// first scores a trial by the first rung.
-func (s *search) first(t *trial) score { return s.judge.score(t.seen[:len(s.rungs[0])]) }
+// first scores a trial by the cheap parts.
+func (s *search) first(t *trial) score { return s.judge.score(t.seen[:min(len(t.seen), len(s.cheap))]) }
 
 // rank sorts trials, best first.
 func rank(trials []*trial, by func(t *trial) score) {
@@ -206,32 +206,34 @@ func (s *search) climb(ctx context.Context, trials []*trial, rung []*Part) error
 func (s *search) round(ctx context.Context) error {
 	before := s.spent
 	defer func() { s.dearest = max(s.dearest, s.spent-before) }()
-	fresh := s.propose()
+	size, most := batch, promoted
+	if s.best != nil {
+		size, most = batch/2, 1
+	}
+	fresh := s.propose(size * (1 + spares*len(s.History.Quiet)))
 	if len(fresh) == 0 {
 		s.spent = s.Runs // everything was tried
 		return nil
 	}
-	climbing := slices.Clone(fresh)
+	if err := s.climb(ctx, fresh, s.History.Quiet); err != nil {
+		return err
+	}
+	kept := slices.IndexFunc(append(slices.Clip(fresh), nil), func(t *trial) bool { return t == nil || !t.score.kept() })
+	s.trials = append(s.trials, fresh[kept:]...)
+	fresh = fresh[:min(kept, size)]
 	for i, rung := range s.rungs {
-		if err := s.climb(ctx, climbing, rung); err != nil {
+		if err := s.climb(ctx, fresh, rung); err != nil {
 			return err
 		}
 		if i == 0 {
 			s.trials = append(s.trials, fresh...)
 			rank(s.trials, s.first)
+			fresh = slices.DeleteFunc(slices.Clone(fresh), func(t *trial) bool {
+				return s.known(t) || s.best != nil && t.score.ratio > equalled*s.first(s.best).ratio
+			})
 		}
-		climbing = slices.DeleteFunc(climbing, func(t *trial) bool {
-			final := s.judge.score(t.seen[len(s.History.Busy):]) // the busiest hours do not decide alone
-			return !final.kept() || t.score.excess > 0.1 || t.score.ratio >= 1 || i == 0 && (s.known(t) || s.best != nil && t.score.ratio > equalled*s.first(s.best).ratio)
-		})
-		n := promoted
-		if s.best != nil {
-			n = 1
-		}
-		climbing = climbing[:min(n, len(climbing))]
-		if len(climbing) == 0 {
-			break
-		}
+		fresh = slices.DeleteFunc(fresh, func(t *trial) bool { return t.score.excess > 0.1 || t.score.ratio >= 1 })
+		fresh = fresh[:min(most, len(fresh))]
 	}
 	if s.Progress != nil {
 		best, done := 0.0, s.spent/s.Runs
@@ -246,17 +248,14 @@ func (s *search) round(ctx context.Context) error {
 	return nil
 }
 
-// known reports whether a candidate that went further did the same on the first rung.
+// known reports whether a candidate that went further did the same on the cheap parts.
 func (s *search) known(t *trial) bool {
 	return slices.ContainsFunc(s.trials, func(o *trial) bool { return len(o.seen) > len(t.seen) && s.first(o) == s.first(t) })
 }
 
 // propose draws a batch of candidates that were not tried; none: there seem to be no more.
-func (s *search) propose() (fresh []*trial) {
-	points, size := s.ranked(), batch
-	if s.best != nil {
-		size /= 2
-	}
+func (s *search) propose(size int) (fresh []*trial) {
+	points := s.ranked()
 	for draw := 0; draw < 100 && len(fresh) < size; draw++ {
 		var p Point
 		switch {
@@ -326,7 +325,7 @@ func (s *search) simplify(ctx context.Context, t *trial) (simple *trial, effects
 	if s.spent+s.once*float64(len(tries)) > s.Runs {
 		return t, nil, nil
 	}
-	if err := s.climb(ctx, tries, s.rungs[0]); err != nil {
+	if err := s.climb(ctx, tries, s.cheap); err != nil {
 		return nil, nil, err
 	}
 	effect := func(t *trial) float64 {
@@ -345,10 +344,8 @@ func (s *search) simplify(ctx context.Context, t *trial) (simple *trial, effects
 	}
 	for ; len(idle) > 0 && s.spent+1 <= s.Runs; idle = idle[:len(idle)/2] {
 		simple := without(idle...)
-		for _, rung := range s.rungs {
-			if err := s.climb(ctx, []*trial{simple}, rung); err != nil {
-				return nil, nil, err
-			}
+		if err := s.climb(ctx, []*trial{simple}, slices.Concat(s.History.Quiet, slices.Concat(s.rungs...))); err != nil {
+			return nil, nil, err
 		}
 		if simple.score.kept() && simple.score.ratio <= t.score.ratio+idlePoints {
 			for _, u := range idle {
@@ -369,5 +366,5 @@ func (s *search) near(a, b *trial) bool {
 	for i := range both[0] {
 		sum += math.Abs(both[0][i] - both[1][i])
 	}
-	return sum < 0.05*float64(len(both[0]))
+	return sum < 0.02*float64(len(both[0]))
 }
