@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Move submits the jobs of a user, a class or a queue to another queue.
@@ -62,12 +62,6 @@ func (m *Move) of(j *workload.Job) string {
 		return "default"
 	}
 	return j.Queue
-}
-
-// sameQueue reports whether two names, in full or of a leaf, may be of one queue.
-func sameQueue(a, b string) bool {
-	leaf := func(q string) string { return path.Ext("." + q)[1:] }
-	return a == b || "root."+a == b || a == "root."+b || leaf(a) == leaf(b) && (leaf(a) == a || leaf(b) == b)
 }
 
 // openCluster opens the cluster, with as many nodes as the scenario says.
@@ -153,7 +147,7 @@ func (s *Scenario) checkMoves(out *Setup) error {
 			return err
 		}
 		for _, m := range s.Moves {
-			if len(leaves) > 0 && !slices.ContainsFunc(leaves, func(leaf string) bool { return sameQueue(leaf, m.To) }) {
+			if len(leaves) > 0 && !slices.ContainsFunc(leaves, func(leaf string) bool { return conf.SameQueue(leaf, m.To) }) {
 				return misuse("move %v: %s has no queue %q to submit to%s", m, by.Name, m.To, suggest.Hint(m.To, leaves))
 			}
 		}
@@ -167,7 +161,7 @@ func (s *Scenario) move(jobs workload.Slice) (workload.Slice, error) {
 	for i := len(s.Moves) - 1; i >= 0; i-- { // the first that applies decides
 		m, found := &s.Moves[i], false
 		for k, j := range jobs {
-			if v := m.of(j); v == m.Name || m.Kind == "queue" && sameQueue(v, m.Name) {
+			if v := m.of(j); v == m.Name || m.Kind == "queue" && conf.SameQueue(v, m.Name) {
 				moved := *j
 				moved.Queue, found = m.To, true
 				out[k] = &moved

@@ -27,19 +27,6 @@ func TestParseMove(t *testing.T) {
 	}
 }
 
-func TestSameQueue(t *testing.T) {
-	for _, same := range [][2]string{{"a", "root.a"}, {"root.a", "a"}, {"root.a.b", "b"}, {"a.b", "root.a.b"}, {"x", "x"}} {
-		if !sameQueue(same[0], same[1]) {
-			t.Error(same)
-		}
-	}
-	for _, other := range [][2]string{{"root.a.b", "root.c.b"}, {"a", "b"}, {"root.a", "root.a.b"}} {
-		if sameQueue(other[0], other[1]) {
-			t.Error(other)
-		}
-	}
-}
-
 // asked is a small scenario with settings.
 func asked(t *testing.T, settings ...string) (*Setup, error) {
 	t.Helper()

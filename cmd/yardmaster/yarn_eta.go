@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/live"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -111,7 +112,7 @@ func newYarnEta() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := strings.Join(args, "")
-			v, past, err := f.read(cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && live.SameQueue(a.Queue, queue) })
+			v, past, err := f.read(cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue) })
 			if err != nil {
 				return labelled("eta", err)
 			}
@@ -119,7 +120,7 @@ func newYarnEta() *cobra.Command {
 				return fmt.Errorf("eta: the ResourceManager lists no application %s that has not ended: \"yardmaster yarn eta --all\" shows those that have not", id)
 			}
 			o := live.Options{Draws: draws, Seed: f.seed, NoArrivals: last, Only: func(a *live.App) bool {
-				return all || a.ID == id || queue != "" && live.SameQueue(a.Queue, queue)
+				return all || a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue)
 			}}
 			list, err := live.Predict(cmd.Context(), v, past, o)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // About is what does not change while a steerer runs.
@@ -157,7 +158,7 @@ func (b *Board) Observe(e drive.Event) {
 	if e.Snapshot != nil {
 		b.see(e.Snapshot)
 	}
-	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && sameQueue(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
+	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && conf.SameQueue(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
 	switch e.Kind {
 	case drive.Decided:
 		n.Sees, n.LastGood, n.Trouble = true, e.At, ""
@@ -232,18 +233,13 @@ func (b *Board) see(s *steer.Snapshot) {
 	names := strings.Split(b.about.Queue, ", ")
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		if slices.ContainsFunc(names, func(name string) bool { return sameQueue(q.Name, name) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return conf.SameQueue(q.Name, name) }) {
 			n.Pending, n.Running = n.Pending+q.Waiting, n.Running+q.Running
-			if q.AMShare != 0 && sameQueue(q.Name, names[0]) {
+			if q.AMShare != 0 && conf.SameQueue(q.Name, names[0]) {
 				n.InForce = Number(q.AMShare)
 			}
 		}
 	}
-}
-
-// sameQueue compares a path with a path or with its last component.
-func sameQueue(a, b string) bool {
-	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
 func (b *Board) decided(e *drive.Event) {

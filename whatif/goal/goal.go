@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // All stands for the jobs of every queue.
@@ -81,7 +82,7 @@ func (g Goal) Measure(r *result.Run) (value float64, jobs int64) {
 	if g.Queue != All {
 		k := slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return o.Name == g.Queue })
 		if k < 0 {
-			k = slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return Same(o.Name, g.Queue) })
+			k = slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return conf.SameQueue(o.Name, g.Queue) })
 		}
 		if k < 0 {
 			return math.NaN(), 0
@@ -93,11 +94,6 @@ func (g Goal) Measure(r *result.Run) (value float64, jobs int64) {
 		return math.NaN(), 0
 	}
 	return map[string]float64{Mean: s.Mean, Median: s.Median, P95: s.P95}[g.Statistic], s.Count
-}
-
-// Same says whether two names mean one queue: jobs name theirs in full or by its last parts.
-func Same(a, b string) bool {
-	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
 // Bound limits how much worse a figure may get.

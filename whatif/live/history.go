@@ -93,11 +93,6 @@ func groupsOf(user, name, queue string) []group {
 // leaf is the last part of a queue's name: versions of YARN differ in whether they show all of it.
 func leaf(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }
 
-// SameQueue says whether two names mean the same queue: one of them may be the last part only.
-func SameQueue(a, b string) bool {
-	return a == b || leaf(a) == leaf(b) && (a == leaf(a) || b == leaf(b)) || "root."+a == b || "root."+b == a
-}
-
 // Empty says whether there is nothing to draw from.
 func (h *History) Empty() bool { return len(h.donors) == 0 }
 

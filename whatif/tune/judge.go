@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/goal"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Aim is what is wanted of settings.
@@ -26,7 +27,7 @@ func newJudge(a *Aim, runs []*result.Run) judge {
 	j := append(judge{{Goal: a.Goal}}, a.Keep...)
 	for _, r := range runs {
 		for _, q := range r.ByQueue {
-			if q.Elapsed.Count > 0 && !slices.ContainsFunc(j, func(b goal.Bound) bool { return goal.Same(b.Queue, q.Name) }) {
+			if q.Elapsed.Count > 0 && !slices.ContainsFunc(j, func(b goal.Bound) bool { return conf.SameQueue(b.Queue, q.Name) }) {
 				j = append(j, goal.Bound{Goal: goal.Goal{Statistic: a.Goal.Statistic, Figure: a.Goal.Figure, Queue: q.Name}, Limit: a.Others})
 			}
 		}

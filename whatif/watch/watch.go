@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/whatif/goal"
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // The rule, in numbers.
@@ -122,7 +123,7 @@ func (w *Watch) Add(apps []App, elapsed time.Duration) {
 	}
 }
 
-func in(a *App, g goal.Goal) bool { return g.Queue == goal.All || goal.Same(a.Queue, g.Queue) }
+func in(a *App, g goal.Goal) bool { return g.Queue == goal.All || conf.SameQueue(a.Queue, g.Queue) }
 
 // Figure is a goal before and since the change.
 type Figure struct {
