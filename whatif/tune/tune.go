@@ -342,7 +342,7 @@ func (s *search) simplify(ctx context.Context, t *trial) (simple *trial, effects
 			idle = append(idle, at[try])
 		}
 	}
-	for ; len(idle) > 0 && s.spent+1 <= s.Runs; idle = idle[:len(idle)/2] {
+	for ; len(idle) > 0 && s.spent+s.once+1 <= s.Runs; idle = idle[:len(idle)/2] {
 		simple := without(idle...)
 		if err := s.climb(ctx, []*trial{simple}, slices.Concat(s.History.Quiet, slices.Concat(s.rungs...))); err != nil {
 			return nil, nil, err
