@@ -89,11 +89,16 @@ if [ ! -e "$data/random-held-out.jsonl" ]; then # the ten best random points on 
 	done
 	keep random-held-out.jsonl
 fi
-best=$(sed -n '/^-----/{n;s/^ *[0-9]* *\([-+0-9.]*\) %.*/\1/p;}' best.txt)
+# change POINT: that of the goal, in percent.
+change() {
+	jq -rs --argjson p "$1" 'def light: .by_queue[] | select(.name | endswith("light")).elapsed.p95;
+		(map(select(.point == 0))[0] | light) as $base | map(select(.point == $p))[0] | light / $base * 100 - 100 | . * 100 | round / 100' sweep.jsonl
+}
+best=$(change "$(sed -n '/^-----/{n;s/^ *\([0-9]*\).*/\1/p;}' best.txt)")
 # The best of those that keep the bounds on the held-out days, too.
 held=$(jq -rs '(map(select(.point == 0)) | map({(.day): .}) | add) as $base | map(select(.point != 0)) | group_by(.point)[] |
 	select(all(.[]; .finished >= $base[.day].finished and .p95.heavy <= 1.02 * $base[.day].p95.heavy and .p95.medium <= 1.1 * $base[.day].p95.medium)) | .[0].point' \
-	"$data/random-held-out.jsonl" | while read -r point; do sed -n "/^-----/,\$s/^ *$point *\([-+0-9.]*\) %.*/\1/p" best.txt; done | sort -n | head -n 1)
+	"$data/random-held-out.jsonl" | while read -r point; do change "$point"; done | sort -n | head -n 1)
 {
 	cat <<-END
 	# Study: tune against random settings
@@ -114,7 +119,7 @@ held=$(jq -rs '(map(select(.point == 0)) | map({(.day): .}) | add) as $base | ma
 		name=$(basename "$file")
 		jq -r --arg seed "$(echo "$name" | sed 's/^seed\([0-9]*\).*/\1/')" --argjson best "$best" --argjson held "${held:-null}" \
 			--arg version "$(grep "\"$name\"" "$data/ledger.jsonl" | jq -r .program | sed 's/.*commit //')" '
-			def points: . * 1000 | round / 10;
+			def points: . * 10000 | round / 100;
 			def round1: . * 10 | round / 10;
 			def verdict($bar): if . * 100 <= ($bar // 0) then "yes" else "MISS" end;
 			"| \($seed) | \($version) | \(.full_runs | round1) | " + if .found then

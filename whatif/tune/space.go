@@ -430,14 +430,15 @@ func (s *Space) prior(r *rand.Rand, p Point, unit []int) {
 	}
 }
 
-// around draws a point near another: half of its changes have other values, a tenth are reverted, and about one is new.
+// around draws a point near another: half of its changes have other values, a tenth are reverted, and two or three are new. Most settings do not matter,
+// so few new changes do harm, and few would find the ones that do.
 func (s *Space) around(r *rand.Rand, near Point) Point {
 	p := slices.Clone(near)
 	for _, unit := range s.units() {
 		u, changed := r.Float64(), !math.IsNaN(p[unit[0]])
 		for _, i := range unit {
 			switch {
-			case changed && u < 0.5, !changed && u < float64(len(unit))/float64(len(p)):
+			case changed && u < 0.5, !changed && u < 3*float64(len(unit))/float64(len(p)): // capacities have several axes
 				if !changed {
 					p[i] = s.axes[i].at
 				}
