@@ -41,7 +41,7 @@ const (
 	promoted  = 2     // of a batch, from each rung to the next
 	confirmed = 8     // candidates tried on the held-out days
 	equalled  = 1.005 // ratio of goals on the busiest hours: what is near the best one must come up to it there to be tried on days
-	refined   = 0.6  // of the budget, for candidates near the best one
+	refined   = 0.6   // of the budget, for candidates near the best one
 	reserve   = 0.05  // of the budget, to simplify the best candidates
 	// idlePoints is what changes may contribute to the goal, alone or together, and still not matter: a tenth of a percentage point.
 	idlePoints = 0.001
