@@ -2,17 +2,14 @@ package sim_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/swim"
 )
 
 type count struct{ jobs, samples int }
@@ -26,23 +23,7 @@ func TestFacebookDay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fifty million events")
 	}
-	dir := os.Getenv("YARDMASTER_TRACES")
-	if dir == "" {
-		t.Skip("YARDMASTER_TRACES is not set")
-	}
-	path := filepath.Join(dir, "swim", "FB-2010_samples_24_times_1hr_0.tsv")
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := swim.NewReader(f, path, swim.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := workload.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := facebook.Day(t)
 	for _, cl := range []string{"600x6/30", "3000x20/150"} {
 		for _, name := range []string{"fifo", "fair", "capacity"} {
 			c, _ := cluster.Parse(cl)

@@ -1,12 +1,9 @@
 package nas_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/internal/facebook"
 )
 
 // The first hour of a day of Facebook, on racks that share one gigabit. (The whole day is held against its bound by ci-traces.sh.)
@@ -14,24 +11,7 @@ func TestFacebookUnderNAS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred thousand flows")
 	}
-	dir := os.Getenv("YARDMASTER_TRACES")
-	if dir == "" {
-		t.Skip("YARDMASTER_TRACES is not set")
-	}
-	path := filepath.Join(dir, "swim", "FB-2010_samples_24_times_1hr_0.tsv")
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := swim.NewReader(f, path, swim.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := workload.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := facebook.Day(t)
 	c := network(t, "600x6/30", "racks:node=250Mbit,uplink=1Gbit")
 	over := map[string]float64{}
 	for _, s := range []string{"nas:parts=fair", "shufflewatcher", "nas"} {

@@ -2,15 +2,12 @@ package shuffle_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/shuffle"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/swim"
 )
 
 func near(t *testing.T, what string, got, want, within float64) {
@@ -79,24 +76,7 @@ func TestBounds(t *testing.T) {
 
 // The classes of a day of Facebook.
 func TestFacebookClasses(t *testing.T) {
-	dir := os.Getenv("YARDMASTER_TRACES")
-	if dir == "" {
-		t.Skip("YARDMASTER_TRACES is not set")
-	}
-	path := filepath.Join(dir, "swim", "FB-2010_samples_24_times_1hr_0.tsv")
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := swim.NewReader(f, path, swim.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := workload.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := facebook.Day(t)
 	b := shuffle.DefaultBounds()
 	var classes [3]float64
 	small := 0.0

@@ -1,14 +1,11 @@
 package transfer_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/swim"
 )
 
 // The first hour of a day of Facebook with all it reads and shuffles, on racks that share one gigabit. (The whole day is held against
@@ -17,24 +14,7 @@ func TestFacebookOverANetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred thousand flows")
 	}
-	dir := os.Getenv("YARDMASTER_TRACES")
-	if dir == "" {
-		t.Skip("YARDMASTER_TRACES is not set")
-	}
-	path := filepath.Join(dir, "swim", "FB-2010_samples_24_times_1hr_0.tsv")
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := swim.NewReader(f, path, swim.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := workload.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := facebook.Day(t)
 	jobs = jobs[:1000]
 	_, sum := play(t, on(t, "600x6/30", "racks:node=250Mbit,uplink=1Gbit"), sim.Model{Replicas: 3}, "fair", transfer.New(transfer.Options{}), jobs...)
 	tr := sum.Traffic

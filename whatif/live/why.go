@@ -114,14 +114,19 @@ func (q *question) expect(ctx context.Context, x *Explanation, v *View, h *Histo
 func (q *question) try(ctx context.Context, sets [][]edit.Change, otherwise unit.Time) (out []Trial, err error) {
 	v := q.v
 	sets = sets[:min(len(sets), maxTrials)]
-	trials, errs := make([]Trial, len(sets)), make([]error, len(sets))
+	trials, errs, changed := make([]Trial, len(sets)), make([]error, len(sets)), make([]func() (rm.Scheduler, error), len(sets))
+	for i, set := range sets {
+		trials[i] = Trial{set, unit.Never}
+		if file, err := edit.Apply(v.Scheduler.Name, v.File, set); err == nil { // else the ResourceManager would not take it
+			if by, err := rmall.Read(v.Scheduler.Name, file, v.Site); err == nil {
+				changed[i] = by
+			}
+		}
+	}
 	each := func(next func(by func() (rm.Scheduler, error)) (unit.Time, error)) error {
 		run.Each(ctx, len(sets), q.o.Workers, func(i int) {
-			trials[i] = Trial{sets[i], unit.Never}
-			if file, err := edit.Apply(v.Scheduler.Name, v.File, sets[i]); err == nil { // else the ResourceManager would not take it
-				if changed, err := rmall.Read(v.Scheduler.Name, file, v.Site); err == nil {
-					trials[i].Next, errs[i] = next(changed)
-				}
+			if changed[i] != nil {
+				trials[i].Next, errs[i] = next(changed[i])
 			}
 		})
 		return errors.Join(errors.Join(errs...), context.Cause(ctx))

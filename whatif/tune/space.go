@@ -430,8 +430,8 @@ func (s *Space) prior(r *rand.Rand, p Point, unit []int) {
 	}
 }
 
-// around draws a point near another: half of its changes have other values, a tenth are reverted, and two or three are new. Most settings do not matter,
-// so few new changes do harm, and few would find the ones that do.
+// around draws a point near another: half of its changes have other values, a tenth are reverted, and two or three are new. Most settings
+// do not matter: several new changes at once rarely do harm, and sooner include one that helps.
 func (s *Space) around(r *rand.Rand, near Point) Point {
 	p := slices.Clone(near)
 	for _, unit := range s.units() {
