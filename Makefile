@@ -6,7 +6,7 @@
 GO ?= go
 BIN := bin/yardmaster
 
-.PHONY: build check format lint test race fuzz explore ci demo man golden unchanged licences sbom vulnerabilities clean
+.PHONY: build check format lint test race fuzz explore mutate ci demo man golden unchanged licences sbom vulnerabilities clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
@@ -33,6 +33,10 @@ fuzz:
 # Before a release: new cases for every property and fuzz test. Takes hours; go on after an interruption by starting it again.
 explore:
 	.ci/run explore
+
+# Would the unit tests notice? Runs the mutants of scripts/mutate/mutants.txt and records the score.
+mutate:
+	CGO_ENABLED=0 $(GO) run ./scripts/mutate -o docs/studies/mutation.md
 
 ci:
 	.ci/run

@@ -5,19 +5,6 @@ import (
 	"testing"
 )
 
-func TestLoop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures")
-	}
-	r, err := Loop(context.Background(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range r.Rows {
-		t.Logf("%-20s %-10s bare %.1f M/s, simulator %.1f M/s, ratio %.2f", row.Jobs, row.Scheduler, row.BareEventsPerSecond/1e6, row.SimEventsPerSecond/1e6, row.Ratio)
-	}
-}
-
 // Memory must not grow with tasks. (Time is for the command to measure: a test on a shared machine would only flicker.)
 func TestMemoryDoesNotGrowWithTasks(t *testing.T) {
 	if testing.Short() {

@@ -121,7 +121,7 @@ var settings = []setting{
 		if n.Elephant == 0 {
 			return ""
 		}
-		return strconv.FormatInt(int64(n.Elephant), 10)
+		return strconv.FormatInt(int64(n.Elephant), 10) + "B"
 	}},
 	{"matching", func(n *Network, text string) error {
 		if text != Directed && text != Undirected {

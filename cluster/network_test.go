@@ -222,7 +222,7 @@ func TestCircuits(t *testing.T) {
 	if c, _ := n.Circuits(); c.Elephant != 11_250_000 {
 		t.Errorf("1 Gbit/s: %d bytes", c.Elephant)
 	}
-	const all = "racks:node=10Gbit,uplink=30Gbit,circuit=100Gbit,reconfigure=20ms,interval=3000ms,elephant=2000000000,matching=undirected"
+	const all = "racks:node=10Gbit,uplink=30Gbit,circuit=100Gbit,reconfigure=20ms,interval=3000ms,elephant=2000000000B,matching=undirected"
 	if n, err = ParseNetwork(all); err != nil || n.String() != all {
 		t.Errorf("%v: %v", n, err)
 	}

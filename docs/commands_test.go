@@ -4,6 +4,7 @@ package docs_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -13,6 +14,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
 // A fenced block of a page. A block of language sh holds commands, which are run as typed; a diff is applied; a block of another language
@@ -230,7 +235,44 @@ func (r *reader) pack(t *testing.T, root string) {
 		}
 	}
 	must(t, r.brings, filepath.Join(r.bin, "yardmaster"), "import", "swim", "FB-2010_samples_24_times_1hr_0.tsv", "-o", "jobs.parquet")
-	writeWeek(t, root, filepath.Join(r.brings, "mycluster"))
+	if err := os.CopyFS(filepath.Join(r.brings, "mycluster"), os.DirFS(filepath.Join(root, "docs", "examples", "mycluster"))); err != nil {
+		t.Fatal(err)
+	}
+	writeDay(t, filepath.Join(r.brings, "mycluster", "jobs.parquet"))
+}
+
+// writeDay writes the first day of synth:week: enough to see that the commands of the pages work.
+func writeDay(t *testing.T, file string) {
+	t.Helper()
+	config, err := synth.Preset("week")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Seed = 1
+	src, err := synth.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := jobfile.NewWriter(f, jobfile.NewMeta("yardmaster", "a made-up day", nil))
+	for {
+		j, err := src.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Submit >= unit.Day {
+			break
+		}
+		if err := w.Write(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // run types a script in a folder, with what the reader brings along lying there and in whatever checkout it makes. The shell may be

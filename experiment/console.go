@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,6 +48,9 @@ func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
 		c.line(w, "")
 	}
 	c.text(w, "", s.Summary())
+	if slices.ContainsFunc(s.Checks, func(f CheckFinding) bool { return f.Verdict == Unclear }) {
+		c.text(w, "", fmt.Sprintf("What is unclear may hold over more seeds: give --seeds %d.", EnoughSeeds))
+	}
 }
 
 func (c Console) checks(w io.Writer, s *StudyFinding) {
@@ -88,7 +92,7 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		for _, line := range c.row(row, widths) {
 			c.line(w, c.mark(line, f))
 		}
-		if !f.Bad() {
+		if f.Verdict == Vacuous || f.Verdict == Record && f.Holds {
 			continue
 		}
 		c.labelled(w, "    says: ", f.Text)
@@ -112,8 +116,11 @@ func ours(f *CheckFinding) string {
 	if f.Note != "" {
 		s += "; " + f.Note
 	}
-	if f.ByConstruction {
+	switch {
+	case f.ByConstruction:
 		s += " [by construction]"
+	case f.Vacuous != "":
+		s += " [" + f.Vacuous + "]"
 	}
 	if f.First != nil {
 		s += " [rule revised; the first: " + string(f.First.Verdict) + "]"

@@ -63,6 +63,7 @@ func Example() {
 	//
 	// check          verdict  source      ours
 	// Q2-shorter  A  PASS     82 to 39 s  82.7 → 41.4, -50.0 %
+	//     says: With two servers jobs wait less
 	// Q2-third    B  MISS     a third     82.7 → 41.4, -50.0 %
 	//     says: They wait a third as long
 	//     why:  two servers halve the wait: the source's own figures say so, 39 of 82

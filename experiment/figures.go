@@ -147,7 +147,7 @@ func like(half, mean float64) string {
 // printed is a figure of the source as it prints it.
 func printed(v Float) string { return strconv.FormatFloat(float64(v), 'f', -1, 64) }
 
-type tally struct{ pass, miss, same, differ, open int }
+type tally struct{ pass, miss, same, differ, vacuous, unclear, open int }
 
 func tallies(checks []CheckFinding) map[Strength]*tally {
 	all := map[Strength]*tally{A: {}, B: {}, R: {}}
@@ -160,6 +160,10 @@ func tallies(checks []CheckFinding) map[Strength]*tally {
 		switch {
 		case c.Verdict == NotRun:
 			t.open++
+		case c.Verdict == Vacuous:
+			t.vacuous++
+		case c.Verdict == Unclear:
+			t.unclear++
 		case c.Verdict == Pass:
 			t.pass++
 		case c.Verdict == Miss:
@@ -183,7 +187,7 @@ func (s *StudyFinding) Summary() string {
 		for _, c := range []struct {
 			n    int
 			what string
-		}{{t.pass, "pass"}, {t.miss, "miss"}, {t.same, "as reported"}, {t.differ, "differ"}, {t.open, "not judged"}} {
+		}{{t.pass, "pass"}, {t.miss, "miss"}, {t.same, "as reported"}, {t.differ, "differ"}, {t.vacuous, "say nothing"}, {t.unclear, "unclear"}, {t.open, "not judged"}} {
 			if c.n > 0 || c.what == "miss" && t.pass > 0 {
 				counts = append(counts, fmt.Sprintf("%d %s", c.n, c.what))
 			}
@@ -198,9 +202,9 @@ func (s *StudyFinding) Summary() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// built are the checks that follow from calibrated numbers.
-func (s *StudyFinding) built() []string {
-	return s.list(func(c *CheckFinding) (string, bool) { return c.Text, c.ByConstruction })
+// vacuous are the checks that say nothing, and why.
+func (s *StudyFinding) vacuous() []string {
+	return s.list(func(c *CheckFinding) (string, bool) { return c.Text + ": " + c.Vacuous, c.Vacuous != "" })
 }
 
 // revised are the checks whose rule was changed after results were seen.

@@ -80,11 +80,29 @@ type Verdict string
 
 // The verdicts.
 const (
-	Pass   Verdict = "PASS"
-	Miss   Verdict = "MISS"
-	Record Verdict = "RECORD"
-	NotRun Verdict = "NOT RUN" // it needs experiments that were not run
+	Pass    Verdict = "PASS"
+	Miss    Verdict = "MISS"
+	Record  Verdict = "RECORD"
+	Vacuous Verdict = "SAYS NOTHING" // it could not have failed, or chance decides it: it does not count
+	NotRun  Verdict = "NOT RUN"      // it needs experiments that were not run
 )
+
+// Unclear is the verdict on a check that does not hold over a few seeds, if it may over more.
+const Unclear Verdict = "UNCLEAR"
+
+// EnoughSeeds is how many seeds an experiment is run with unless told otherwise, and a miss needs at least, unless it is certain.
+const EnoughSeeds = 10
+
+// open reports whether more seeds may make a judgement hold that does not.
+func (j *Judgement) open() bool {
+	switch {
+	case len(j.Parts) == 0:
+		return j.Holds || j.Open
+	case j.all:
+		return !slices.ContainsFunc(j.Parts, func(p Judgement) bool { return !p.open() })
+	}
+	return slices.ContainsFunc(j.Parts, func(p Judgement) bool { return p.open() })
+}
 
 // CheckFinding is the result of a check.
 type CheckFinding struct {
@@ -93,6 +111,7 @@ type CheckFinding struct {
 	Paper          string        `json:"paper,omitempty"`
 	Strength       Strength      `json:"strength"`
 	ByConstruction bool          `json:"by_construction,omitempty"`
+	Vacuous        string        `json:"vacuous,omitempty"` // why it says nothing
 	Rule           string        `json:"rule"`
 	Needs          []string      `json:"needs"`
 	Lacks          []string      `json:"lacks,omitempty"` // needed experiments that were not run
@@ -206,12 +225,25 @@ func foundCheck(c *Check, needs []string, runs *Runs) CheckFinding {
 		f.Note = "no run has the figure " + strings.Join(missing, ", ")
 	}
 	switch {
+	case j.Vacuous != "":
+		f.Vacuous = j.Vacuous
+	case c.ByConstruction && j.Holds:
+		f.Vacuous = "it follows from numbers that the model was set by"
+	case j.Holds:
+		f.Vacuous = c.Vacuous
+	}
+	switch {
+	case f.Vacuous != "":
+		f.Verdict = Vacuous
 	case c.Strength == R:
 		f.Verdict = Record
 	case j.Holds:
 		f.Verdict = Pass
 	default:
 		f.Verdict = Miss
+	}
+	if f.Verdict == Miss && f.Seeds < EnoughSeeds && j.open() {
+		f.Verdict = Unclear
 	}
 	if f.Bad() {
 		f.Why = c.Why

@@ -39,6 +39,7 @@ func direction(rule string, from, to Quantity, sign float64) Judge {
 		if c.relative && c.bothWays { // else a fall to zero would be more significant than the rise from it
 			low, high = c.Ratio.Low-1, c.Ratio.High-1
 		}
+		j.Open = c.n == 1 || math.Max(sign*low, sign*high) > 0
 		switch {
 		case c.n == 1:
 			j.Holds, j.Note = right, noteOneSeed
@@ -138,6 +139,7 @@ func (j *Judgement) between(n int, low, high float64) {
 	margin := 1e-12 * math.Max(1, math.Abs(j.Value)) // the mean of equal values is not exactly that value
 	low, high = low-margin, high+margin
 	j.Holds = j.Value >= low && j.Value <= high
+	j.Open = n == 1 || j.Hi >= low && j.Lo <= high
 	switch {
 	case n == 1:
 		j.Note = noteOneSeed

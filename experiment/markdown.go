@@ -43,14 +43,14 @@ func (f *Findings) WriteMarkdown(w io.Writer, command string) error {
 }
 
 func inShort(checks []CheckFinding) Table {
-	t := Table{Columns: []string{"strength", "what it means", "holds", "does not", "not judged"}}
+	t := Table{Columns: []string{"strength", "what it means", "holds", "does not", "says nothing", "not judged"}}
 	all := tallies(checks)
 	for _, of := range []struct {
 		strength Strength
 		means    string
 	}{{A, "follows from the algorithm: must hold"}, {B, "a trend that the source reports"}, {R, "reported, but need not follow: recorded"}} {
 		n := all[of.strength]
-		t.Rows = append(t.Rows, []string{string(of.strength), of.means, fmt.Sprint(n.pass + n.same), fmt.Sprint(n.miss + n.differ), fmt.Sprint(n.open)})
+		t.Rows = append(t.Rows, []string{string(of.strength), of.means, fmt.Sprint(n.pass + n.same), fmt.Sprint(n.miss + n.differ), fmt.Sprint(n.vacuous), fmt.Sprint(n.unclear + n.open)})
 	}
 	return t
 }
@@ -182,7 +182,7 @@ func ground(s StudyFinding) []groundList {
 	return slices.DeleteFunc([]groundList{
 		{"What was assumed", "The source leaves these open; this is how they are settled here.", s.Assumptions},
 		{"What the model was set by", "", s.Calibrated},
-		{"Met by construction", "These checks follow from numbers that the model was set by, so that holding shows nothing.", s.built()},
+		{"Checks that say nothing", "They could not have failed here, or chance decides them, so they count neither as holding nor as missing.", s.vacuous()},
 		{"Rules changed after results were seen", "A rule that was fitted to what it judges shows less. This is what it was before, judged on the same runs.", s.revised()},
 	}, func(l groundList) bool { return len(l.Items) == 0 })
 }

@@ -176,6 +176,16 @@ type Texts struct {
 	Words map[string]string // for use in rules
 }
 
+// Heading is the ID of an experiment with its title.
+func (t *Texts) Heading(id string) string {
+	for _, e := range t.Experiments {
+		if e.ID == id {
+			return id + ": " + e.Title
+		}
+	}
+	return id
+}
+
 // With is the study of these texts with its runs by experiment, its own judges (see Judged) and its sections.
 func (t *Texts) With(run map[string]Runner, own map[string]func(words []string, q []Quantity) Judge, sections func(*Runs) []Section) *Study {
 	s := t.Study

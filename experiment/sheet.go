@@ -40,7 +40,7 @@ func (f *Findings) WriteReport(w io.Writer, command string) error {
 		s.Lists = append(s.Lists,
 			report.SheetList{Label: label("assumed"), Items: study.Assumptions},
 			report.SheetList{Label: label("the model was set by"), Items: study.Calibrated},
-			report.SheetList{Label: label("met by construction"), Items: study.built()},
+			report.SheetList{Label: label("checks that say nothing"), Items: study.vacuous()},
 			report.SheetList{Label: label("rules changed after results were seen"), Items: study.revised()})
 	}
 	return report.WriteSheet(w, s)
@@ -85,7 +85,7 @@ func (s *StudyFinding) checksPart() report.SheetPart {
 		switch {
 		case c.Bad() && c.Strength != R:
 			mark = report.Bad
-		case c.Strength == R:
+		case c.Strength == R || c.Verdict == Vacuous:
 			mark = report.Strong
 		}
 		our := report.SheetCell{Text: c.Ours, Fold: []string{"judged by: " + clip(c.Rule, 600), "experiments: " + strings.Join(c.Needs, ", ")}}
@@ -109,11 +109,14 @@ func (s *StudyFinding) checksPart() report.SheetPart {
 		if c.First != nil {
 			our.Below = append(our.Below, c.first())
 		}
-		if c.ByConstruction {
-			our.Below = append(our.Below, "met by construction")
+		if c.Vacuous != "" {
+			our.Below = append(our.Below, "says nothing: "+c.Vacuous)
 		}
 		tags := "holds " + string(c.Strength)
-		if c.Bad() {
+		switch {
+		case c.Verdict == Vacuous:
+			tags = string(c.Strength)
+		case c.Bad():
 			tags = "bad " + string(c.Strength)
 		}
 		t.Tags = append(t.Tags, tags)

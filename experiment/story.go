@@ -24,6 +24,16 @@ func Story(text string, r *Runs, own template.FuncMap) []Section {
 	t := template.New("sections").Funcs(template.FuncMap{
 		"seeds": func() int { return len(r.seeds) }, "has": func(ids ...string) bool { return r.Has(ids...) }, "list": func(words ...string) []string { return words },
 		"mean": func(id, metric string) float64 { return r.Point(id, metric).Mean }, "interval": func(id, metric string) string { return Interval(r.Estimate(id, metric)) },
+		// changed is the change from a figure to another, each "experiment figure", with its interval.
+		"changed": func(from, to string) string {
+			a, b, _ := strings.Cut(from, " ")
+			c, d, _ := strings.Cut(to, " ")
+			j := Changes(Of(a, b), Of(c, d), -1, 1).Of(r)
+			if at := strings.Index(j.Ours, ", "); at >= 0 {
+				return j.Ours[at+2:]
+			}
+			return j.Ours
+		},
 		"point": func(id, metric string) string { return r.Point(id, metric).String() }, "number": Number, "cat": func(words ...string) string { return strings.Join(words, "") },
 	}).Funcs(own)
 	var b strings.Builder

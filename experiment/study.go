@@ -98,9 +98,12 @@ type Check struct {
 	Needs []string
 	// ByConstruction: it follows from calibrated numbers, so it is no evidence.
 	ByConstruction bool
-	Judge          Judge
-	Written        any    `yaml:"rule"` // Judge in the notation of a study's file: see Rules
-	Why            string // the known reason for a miss (or, of an R check, for a difference); shown only then
+	// Vacuous is why the check says nothing if it holds: nothing happens in these experiments that it could be about; "": it says something. A page shows it
+	// when it is next printed: it is not part of the fingerprint, since it changes no figure.
+	Vacuous string
+	Judge   Judge
+	Written any    `yaml:"rule"` // Judge in the notation of a study's file: see Rules
+	Why     string // the known reason for a miss (or, of an R check, for a difference); shown only then
 	// Revised is set where the rule was changed after results were seen; nil: never.
 	Revised *Revision
 }
@@ -128,6 +131,8 @@ type Judgement struct {
 	Note  string // "not significant", "one seed: no interval"
 	// Value with its interval is what was judged, for charts and programs; NaN where there is no single figure.
 	Value, Lo, Hi float64
+	Vacuous       string      // why it says nothing, whether it holds or not; "": it says something
+	Open          bool        // it does not hold, and its interval does not exclude that it does: more seeds may settle it
 	Parts         []Judgement // of All and Any
 	Label         string      // of a part: "type 5"
 	all           bool        // made by All: its parts may be inlined in another's

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/lab/attack"
 	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/lab/endure"
 	"github.com/yardmaster/yardmaster/lab/steering"
@@ -19,6 +20,9 @@ import (
 
 // studies are the verbs that measure and report.
 var studies = []verb{
+	{"attack", "make every attack of docs/attacks.md on a real ResourceManager; run it before a release",
+		"Brings a real ResourceManager up and runs the live commands as an operator does, while a user, a lying server, another account, a network peer or the author\n" +
+			"of a file attacks them. Prints a line for each attack, stores the results and writes docs/attacks.md. With --offline it only writes the page.", attackVerb},
 	{"conform", "compare the simulator with SLS, scenario by scenario",
 		"Runs scenarios under Hadoop's Scheduler Load Simulator (the real ResourceManager and its scheduler; some minutes each),\n" +
 			"then through the simulator, and reports the differences. With --offline it uses the stored records.", runConform},
@@ -41,14 +45,20 @@ var studies = []verb{
 		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
 			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
 	{"study settings", "predict changes of settings, apply them to real daemons, compare",
-		"Runs the same unmanaged applications on real daemons under the present settings, under two changes made by hand and under one that tune found, in turn and\n" +
-			"repeatedly, and compares elapsed times with those predicted. With --offline it uses the stored records.", studySettings},
+		"Runs unmanaged applications and MapReduce jobs on real daemons under the present settings, predicts three changes of settings from that run's history, stores the\n" +
+			"predictions, and runs the same under each change; repeatedly, with other arrivals each time. With --offline it uses the stored records.", studySettings},
 	{"study deadlines", "steer four real applications towards their deadlines, beside the same ones first in, first out",
 		"Runs four unmanaged applications with deadlines on real daemons, in four ways at the same time: first in, first out, and steered by deadline, in max\n" +
 			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", studyDeadlines},
 	{"study mapreduce", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
 			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
+	{"study eta", "ask real daemons when their applications will end, and compare",
+		"Runs unmanaged applications on real daemons, imports them, and asks `eta` about others every few seconds; reports how often the intervals hold.\n" +
+			"With --offline it uses the stored records.", studyETA},
+	{"study watch", "apply a change of known effect to real daemons, and compare it with what the watch reports",
+		"Lowers a queue's maximum capacity with `yarn apply` while the same applications run in a queue that is not changed, and compares what the\n" +
+			"watch reports with the difference. With --offline it uses the stored records.", studyWatch},
 	{"study cycles", "measure the CPU cycles per byte of Hadoop's own examples",
 		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and reports their CPU cycles per byte and per process.\n" +
 			"With --offline it uses the stored records.", studyCycles},
@@ -155,6 +165,39 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 	}
 }
 
+func attackVerb(f *flag.FlagSet, out io.Writer) action {
+	s := attack.Study{Log: out}
+	f.StringVar(&s.Dir, "out", attack.DefaultDir("."), "`folder` of the records")
+	page := f.String("page", attack.DefaultPage("."), "`file` of the page")
+	only := f.String("only", "", "comma-separated parts of `names` (default: all); nothing is stored then")
+	f.BoolVar(&s.Short, "short", false, "leave out the long ones, as in CI; nothing is stored then")
+	f.BoolVar(&s.Output, "verbose", false, "print every command and what it wrote")
+	workFolders(f, &s.Work, &s.Binary)
+	offline := f.Bool("offline", false, "only write the page, from the stored records")
+	return func(ctx context.Context) error {
+		if s.Only = list(*only); len(s.Only) > 0 || s.Short {
+			s.Dir, *page = "", ""
+		}
+		var run attack.Run
+		if !*offline {
+			var err error
+			if run, err = s.Run(ctx); err != nil {
+				return err
+			}
+		}
+		if *page != "" {
+			if _, err := attack.Page(s.Dir, *page); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "\nwritten to %s\n", *page)
+		}
+		if harms := run.Harms(); len(harms) > 0 {
+			return fmt.Errorf("%d attacks did harm", len(harms))
+		}
+		return nil
+	}
+}
+
 // flowNetwork is a verb of the flow network's study, whose page is beside the folder of its records.
 func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context, dir string) error) action {
 	dir := f.String("dir", kept("flow-network"), "`folder` of the records; the page is beside it")
@@ -249,10 +292,11 @@ func studySizes(f *flag.FlagSet, out io.Writer) action {
 
 func studySettings(f *flag.FlagSet, out io.Writer) action {
 	s := study.Settings{Size: study.SettingsFull, Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 3, "number of runs of every arm, besides those already stored")
+	f.IntVar(&s.Repetitions, "repetitions", 5, "number of runs of every arm, besides those already stored")
 	f.StringVar(&s.Dir, "dir", kept("settings-live"), "`folder` of the records; the page is beside it")
 	workFolders(f, &s.Work, &s.Binary)
-	only := f.String("only", "", "comma-separated `arms`: as it is, room for adhoc, batch capped, tuned (default: all)")
+	only := f.String("only", "", "comma-separated `arms`: as it is (which must be among them), room for adhoc, batch capped, less for prod (default: all)")
+	f.IntVar(&s.Clusters, "clusters", 1, "labs side by side, which share the repetitions")
 	export := f.String("export", "", "write the workload as a scenario to a `folder`, and run nothing")
 	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
@@ -280,6 +324,26 @@ func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
 	workFolders(f, &m.Work, &m.Binary)
 	offline := f.Bool("offline", false, "use the stored imports")
 	return func(ctx context.Context) error { return recorded(ctx, out, *offline, m.Record, m.Report) }
+}
+
+func studyETA(f *flag.FlagSet, out io.Writer) action {
+	s := study.ETA{Log: out}
+	f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
+	f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
+	f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
+	f.StringVar(&s.Dir, "dir", kept("eta-live"), "`folder` of the records; the page is beside it")
+	workFolders(f, &s.Work, nil)
+	offline := f.Bool("offline", false, "use the stored records")
+	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
+}
+
+func studyWatch(f *flag.FlagSet, out io.Writer) action {
+	s := study.Watched{Log: out}
+	f.IntVar(&s.Repetitions, "repetitions", 5, "number of changes, besides those already stored")
+	f.StringVar(&s.Dir, "dir", kept("watch-live"), "`folder` of the records; the page is beside it")
+	workFolders(f, &s.Work, &s.Binary)
+	offline := f.Bool("offline", false, "use the stored records")
+	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
 }
 
 func studyCycles(f *flag.FlagSet, out io.Writer) action {

@@ -95,7 +95,7 @@ func TestASchedulerThatFinishedNothing(t *testing.T) {
 	if n := strings.Count(html, `<p class="nothing" hidden>`); n != 2 {
 		t.Errorf("%d charts can say that they are empty", n)
 	}
-	if strings.Contains(html, "100\u00a0%") {
+	if strings.Contains(html, "−100\u00a0%") {
 		t.Error("nothing is compared with something")
 	}
 	d.Notices = []string{"under fair nothing ran"}

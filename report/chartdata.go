@@ -43,12 +43,20 @@ func chartData(d Data, names []string) template.JS {
 			return ""
 		}
 		data.Runs = append(data.Runs, chartRun{
-			names[i], rounded{r.Timeline.Ceiling, 9}, newCurveData(r.Wait), as(waitOf), newCurveData(r.Elapsed), as(elapsedOf), newCurveData(r.Slowdown), as(slowdownOf),
+			names[i], levels(r.Timeline.Ceiling), newCurveData(r.Wait), as(waitOf), newCurveData(r.Elapsed), as(elapsedOf), newCurveData(r.Slowdown), as(slowdownOf),
 			newTimelineData(r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues)))),
 		})
 		data.Waiting = append(data.Waiting, resample(r.Timeline, from, to, waitingPoints))
 	}
 	return script(data)
+}
+
+func levels(of []Level) [][2]rounded {
+	out := [][2]rounded{}
+	for _, l := range of {
+		out = append(out, [2]rounded{{l.From, 9}, {l.Containers, 9}})
+	}
+	return out
 }
 
 // span is the time of all runs that know how many jobs wait; nothing: 0 to 0.
@@ -91,7 +99,7 @@ func resample(t Timeline, from, to float64, n int) []rounded {
 // chartRun is the chart data of a run. The As fields name an earlier run with the same curve.
 type chartRun struct {
 	Name       string       `json:"name"`
-	Ceiling    rounded      `json:"ceiling"`
+	Ceiling    [][2]rounded `json:"ceiling"` // from when on, how many
 	Wait       curveData    `json:"wait"`
 	WaitAs     string       `json:"waitAs,omitempty"`
 	Elapsed    curveData    `json:"elapsed"`

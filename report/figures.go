@@ -115,7 +115,10 @@ func change(c Cell, base float64, u Unit) (text, half string) {
 		}
 		return figure(d, u), ""
 	}
-	p := percent(math.Abs(c.Change))
+	p, of := percent(math.Abs(c.Change)), "\u00a0%"
+	if u == Share {
+		of = "\u00a0points"
+	}
 	if finite(c.Half) {
 		half = percent(math.Abs(c.Half))
 		if strings.HasPrefix(p, "99.") && math.Abs(c.Half) < 1 { // as many digits as the change has
@@ -124,11 +127,11 @@ func change(c Cell, base float64, u Unit) (text, half string) {
 	}
 	switch {
 	case p == "0":
-		return "±0\u00a0%", half
+		return "±0" + of, half
 	case c.Change > 0:
-		return "+" + p + "\u00a0%", half
+		return "+" + p + of, half
 	}
-	return minus + p + "\u00a0%", half
+	return minus + p + of, half
 }
 
 // interval formats an asymmetric interval of a change.

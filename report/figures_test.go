@@ -260,7 +260,7 @@ func TestResampleKeepsItsArea(t *testing.T) {
 // A long run in one queue: the page gets as many intervals as the limit allows.
 func TestLongTimeline(t *testing.T) {
 	d := sample(3000, []string{"default"}, "fifo")
-	tl := Timeline{Queues: []string{"default"}, Ceiling: 100, Containers: make([][]float64, 1)}
+	tl := Timeline{Queues: []string{"default"}, Ceiling: []Level{{0, 100}}, Containers: make([][]float64, 1)}
 	for i := range 150_000 {
 		tl.Edges = append(tl.Edges, float64(i))
 		tl.Containers[0] = append(tl.Containers[0], math.Floor(50+50*math.Sin(float64(i)/5000)*math.Sin(float64(i)/7)))

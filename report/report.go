@@ -85,7 +85,13 @@ type Timeline struct {
 	Queues     []string    // by name
 	Containers [][]float64 // by queue, then by interval
 	Waiting    []float64   // by interval; nil: unknown
-	Ceiling    float64     // how many containers the cluster has; 0 when that has no meaning
+	Ceiling    []Level     // how many containers the cluster has, over time; nil when that has no meaning
+}
+
+// Level is how many containers a cluster has from a time on.
+type Level struct {
+	From       float64 // seconds
+	Containers float64
 }
 
 // Curve is a cumulative distribution: a share Y of the jobs, from 0 to 1, has a value of at most X. Both ascend.

@@ -73,9 +73,9 @@ func TestOrderOfThePage(t *testing.T) {
 	keep(t, "two", html)
 	at := 0
 	for _, want := range []string{
-		"<h1>", `class="verdict"`, "<b>fair</b>: better for", `id="by-queue"`, `class="touched"`, "comes first", "All jobs", `class="compare"`, "against fifo",
+		"<h1>", `class="verdict"`, "<b>fair</b>: better for", `class="forest"`, "no change", `id="by-queue"`, `class="touched"`, "comes first", "All jobs", `class="compare"`, "against fifo",
 		"Service levels", "jobs over 30 min", "All metrics", "fairness", "Who waits how long", `id="chart-wait"`, `id="chart-elapsed"`,
-		`id="chart-slowdown"`, "What the cluster does meanwhile", `id="chart-waiting"`, `id="chart-difference"`, "the ceiling is 3,600", `id="chart-containers"`, `id="chart-jobs"`, `id="by-user"`,
+		`id="chart-slowdown"`, "What the cluster does meanwhile", `id="chart-waiting"`, `id="chart-difference"`, "the dashed line is all that the cluster has", `id="chart-containers"`, `id="chart-jobs"`, `id="by-user"`,
 		"What this rests on", "assumed", "no network model", "not modelled", "user-limit-factor", "run it again", "<span>yardmaster</span> <span>compare</span>", "1–5",
 	} {
 		i := strings.Index(html[at:], want)

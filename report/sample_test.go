@@ -126,7 +126,7 @@ func madeRun(name string, rows []result.JobRow, queues []string, day, ceiling fl
 	res.ByUser = groupsOf(rows, func(r result.JobRow) string { return r.User })
 	res.ByClass = groupsOf(rows, func(r result.JobRow) string { return r.Class })
 
-	t := Timeline{Queues: queues, Ceiling: ceiling, Containers: make([][]float64, len(queues))}
+	t := Timeline{Queues: queues, Ceiling: []Level{{0, ceiling}}, Containers: make([][]float64, len(queues))}
 	for i := 0; i <= intervals; i++ {
 		t.Edges = append(t.Edges, day*1.02/intervals*float64(i))
 	}

@@ -21,6 +21,7 @@ type view struct {
 
 	Runs    []head
 	Several bool
+	Forest  *forest
 	Who     *groupTable // of the kind that a variant is about, or of queues
 	Compare *comparison
 	Levels  *comparison
@@ -136,7 +137,12 @@ func newView(d Data) *view {
 		if v.Groups = changeTables(d.Groups, v.Runs); len(v.Groups) > 0 {
 			at := max(0, slices.IndexFunc(v.Groups, groupTable.Marked))
 			who := v.Groups[at]
+			of := slices.IndexFunc(d.Groups, func(g Groups) bool { return g.Kind == who.Of })
+			v.Forest = newForest(d.Comparison, d.Groups[of:], v.Runs)
 			v.Who, v.Groups = &who, slices.Delete(v.Groups, at, at+1)
+		}
+		if v.Forest == nil {
+			v.Forest = newForest(d.Comparison, nil, v.Runs)
 		}
 		if len(d.Levels) > 0 {
 			v.Levels = newComparison(d.Levels, v.Runs, "")
@@ -250,8 +256,8 @@ func newClusterView(runs []Run, names []string) clusterView {
 	for _, r := range runs[:shown] {
 		v.Timeline = v.Timeline || (len(r.Timeline.Edges) > 1 && len(r.Timeline.Queues) > 0)
 		v.Waiting = v.Waiting || slices.ContainsFunc(r.Timeline.Waiting, func(n float64) bool { return n > 0 })
-		if v.Ceiling == "" && r.Timeline.Ceiling > 0 {
-			v.Ceiling = figure(r.Timeline.Ceiling, Count)
+		if c := r.Timeline.Ceiling; v.Ceiling == "" && len(c) > 0 {
+			v.Ceiling = figure(c[0].Containers, Count)
 		}
 	}
 	return v

@@ -51,6 +51,7 @@ type Collector struct {
 	reasons  map[string]int64
 	leftOut  []int64 // jobs that did not finish, by arrival number
 	observed observations
+	work     unit.Time // of tasks of finished jobs
 	lastSeen unit.Time // end of the last sample
 }
 
@@ -86,6 +87,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 		c.response.addKnown(f.response)
 		c.observed.add(r, c.exact)
 		c.sizes.add(r, &f, c.exact)
+		c.work += r.Size
 	}
 	c.due.add(r)
 	queue, user, class := names(r)
@@ -132,6 +134,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 			Slowdown: c.slowdown.stats(), ResponseRatio: c.response.stats(),
 		},
 		ContainerHours: round(sum.Busy.Seconds() / 3600),
+		WorkHours:      round(c.work.Seconds() / 3600),
 		Quantiles:      "exact",
 		Service:        c.over.figures(),
 		Locality:       c.locality,
@@ -151,14 +154,14 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		r.Makespan = round((sum.LastFinish - sum.FirstSubmit).Seconds())
 	}
 	end := sum.LastFinish
-	if sum.Partial { // containers were held until the run was cut off
+	if sum.Partial || r.Jobs.Unfinished > 0 { // containers were held until the run was cut off, or nothing could end any more
 		end = max(end, c.lastSeen)
 	}
 	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
-		r.Utilisation = round(sum.BusyMem / room)
+		r.Utilisation = round(min(sum.BusyMem/room, 1))
 	}
 	r.Spread, r.Deadlines, r.Idle = c.sizes.figures(&c.slowdown), c.due.figures(), c.opt.idle(&sum)
-	r.Traffic = trafficOf(sum.Traffic)
+	r.Traffic = trafficOf(&sum)
 	if r.Observed = c.observed.figures(); r.Observed != nil {
 		r.Observed.OtherSettings = sc.OtherSettings
 	}

@@ -3,6 +3,9 @@
 // scenario and seed give the same bytes.
 package result
 
+// NoEffect ends an assumption about what was asked for in vain: commands repeat it where people look.
+const NoEffect = "so it has no effect"
+
 // Run is one run's figures, written as result.json.
 type Run struct {
 	Tool        string   `json:"tool"`    // "yardmaster"
@@ -19,8 +22,10 @@ type Run struct {
 	Makespan float64 `json:"makespan"`
 	// Utilisation is memory held over total memory, between first submission and last finish.
 	Utilisation float64 `json:"utilisation"`
-	// ContainerHours is the time containers were held.
+	// ContainerHours is the time containers were held, WorkHours what tasks of finished jobs needed of it: the rest is overhead, and attempts that
+	// failed or were killed.
 	ContainerHours float64 `json:"container_hours"`
+	WorkHours      float64 `json:"work_hours"`
 
 	Metrics   Metrics  `json:"metrics"`
 	Quantiles string   `json:"quantiles"` // "exact" or "sketch"
@@ -124,6 +129,8 @@ type Traffic struct {
 	ShuffledBytes  float64   `json:"shuffled_bytes"`
 	CrossRackBytes float64   `json:"cross_rack_bytes"`
 	Congested      int64     `json:"congested"`               // times that a link into or out of a rack became congested
+	UplinkLoad     float64   `json:"uplink_load"`             // mean of these links, as a share of their capacity
+	ReduceIdle     float64   `json:"reduce_idle"`             // share of the container-time held that was reduces waiting for maps or data
 	MapProgress    float64   `json:"map_progress,omitempty"`  // mean share of maps done when the first reduce starts
 	OpticalBytes   float64   `json:"optical_bytes,omitempty"` // of them, sent over circuits
 	Reconfigured   int64     `json:"reconfigured,omitempty"`  // times that circuits were

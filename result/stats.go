@@ -166,6 +166,15 @@ func others(xs []float64, i int) float64 {
 	return sum
 }
 
+// Wider is by how much 95 % intervals of n repetitions are to be widened so that, of several, all cover at once: Bonferroni's correction.
+func Wider(n, several int) float64 {
+	if n < 2 || several < 2 {
+		return 1
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}
+	return t.Quantile(1-0.025/float64(several)) / t.Quantile(0.975)
+}
+
 // tQuantile is the 0.975 quantile of Student's t distribution.
 func tQuantile(degrees int) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}.Quantile(0.975)

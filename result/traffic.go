@@ -23,7 +23,8 @@ func (r *Run) Throughput() float64 {
 	return 3600 * float64(r.Jobs.Finished) / r.Makespan
 }
 
-func trafficOf(t *sim.Traffic) *Traffic {
+func trafficOf(sum *sim.Summary) *Traffic {
+	t := sum.Traffic
 	if t == nil {
 		return nil
 	}
@@ -31,7 +32,8 @@ func trafficOf(t *sim.Traffic) *Traffic {
 		Flows: t.Flows, Settled: t.Settled,
 		ReadBytes: math.Round(t.Read), ShuffledBytes: math.Round(t.Shuffled), CrossRackBytes: math.Round(t.CrossRack), Busiest: []LinkUse{},
 		OpticalBytes: math.Round(t.Optical), Reconfigured: t.Reconfigured,
-		Congested: t.Congested, MapProgress: round(t.Ready / max(1, t.Readers)),
+		Congested: t.Congested, MapProgress: round(t.Ready / max(1, t.Readers)), UplinkLoad: round(t.Uplinks),
+		ReduceIdle: round(t.Waited.Seconds() / max(1, sum.Busy.Seconds())),
 	}
 	links := slices.Clone(t.Links)
 	slices.SortStableFunc(links, func(a, b flow.Use) int {

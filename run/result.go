@@ -49,6 +49,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	}
 	out.Run = collector.Finish(sum, about, append(assumptions, out.Notes...))
 	out.Assumptions = append(out.Assumptions, s.Deadlines.absent(out.Run)...)
+	out.Assumptions = append(out.Assumptions, lateLosses(s.Model.Losses, &sum)...)
 	out.Curves = collector.Curves()
 	out.Estimates, out.Partitions = seen.estimates.Figures(), seen.partitions(&sum)
 	if out.Steering, err = recorder.finish(&sum); err != nil {

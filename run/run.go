@@ -207,25 +207,38 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	return adapt.New(made), nil
 }
 
+// fresh is a new scheduler or policy.
+func (s *Scheduler) fresh() (any, error) {
+	if s.RM != nil {
+		return s.RM()
+	}
+	one, err := s.New()
+	return one.Order, err
+}
+
+// MissingQueue is a function that says why no job can be submitted to a queue; nil: the scheduler takes every name.
+func (s *Scheduler) MissingQueue() (func(queue string) error, error) {
+	by, err := s.fresh()
+	if err != nil {
+		return nil, err
+	}
+	if has, ok := by.(interface{ MissingQueue(string) error }); ok {
+		return has.MissingQueue, nil
+	}
+	return nil, nil
+}
+
 // Publishes is what the scheduler exposes to steering: its AM limit, its minimum allocation and its leaf queues.
 func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
-	var by any
 	minimum = unit.Resources{Mem: 1024, Cores: 1} // unless the scheduler has its own
-	if s.RM != nil {
-		made, err := s.RM()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
+	by, err := s.fresh()
+	if err != nil {
+		return limit, minimum, nil, err
+	}
+	if made, ok := by.(rm.Scheduler); ok {
 		if least := made.Minimum(); !least.IsZero() {
 			minimum = least
 		}
-		by = made
-	} else {
-		one, err := s.New()
-		if err != nil {
-			return limit, minimum, nil, err
-		}
-		by = one.Order
 	}
 	if has, ok := by.(steer.AMLimited); ok {
 		limit = has.AMLimit()

@@ -13,6 +13,7 @@ type Workload struct {
 	Jobs     int64  // 0: unknown
 	Drawn    bool   // the jobs themselves depend on the seed
 	Draws    string // what a seed draws for itself, if Drawn: "days of the history"; "": jobs
+	Once     bool   // it can be opened only once
 	InMemory int    // max jobs that runs share in memory; 0: a default; negative: never share
 	// Open starts the workload afresh. What the source says about itself goes into the result: see Described.
 	Open func(seed uint64) (workload.Source, error)

@@ -155,15 +155,20 @@ func (s *Scenario) checkMoves(out *Setup) error {
 	return nil
 }
 
-// move applies the setting move to jobs, which are shared and not modified. A move that selects none is an error.
+// move applies the setting move to jobs, which are shared and not modified. A queue that jobs name already keeps that name: root.batch and batch
+// are one. A move that selects none is an error.
 func (s *Scenario) move(jobs workload.Slice) (workload.Slice, error) {
 	out := slices.Clone(jobs)
 	for i := len(s.Moves) - 1; i >= 0; i-- { // the first that applies decides
 		m, found := &s.Moves[i], false
+		to := m.To
+		if k := slices.IndexFunc(jobs, func(j *workload.Job) bool { return conf.SameQueue(j.Queue, m.To) }); k >= 0 {
+			to = jobs[k].Queue
+		}
 		for k, j := range jobs {
 			if v := m.of(j); v == m.Name || m.Kind == "queue" && conf.SameQueue(v, m.Name) {
 				moved := *j
-				moved.Queue, found = m.To, true
+				moved.Queue, found = to, true
 				out[k] = &moved
 			}
 		}

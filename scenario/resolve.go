@@ -165,7 +165,7 @@ func (s *Scenario) work(out *Setup) error {
 		out.observed = t.Settings()
 	}
 	if s.pipe() {
-		w.Open, w.InMemory = once(src), math.MaxInt // all runs share what was read
+		w.Open, w.Once, w.InMemory = once(src), true, math.MaxInt // all runs share what was read
 	} else {
 		defer closeSource(src)
 	}
@@ -287,7 +287,7 @@ func hash(paths []string) (string, error) {
 // echo is the scenario as recorded in a run's result.
 func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 	one := s.Scenario
-	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 1
+	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 0
 	if one.Steering.Policies = nil; p.Steer != nil {
 		one.Steering.Policies = []string{p.Steer.Name}
 	} else {

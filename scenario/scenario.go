@@ -53,7 +53,7 @@ type Scenario struct {
 	Moves       []Move // jobs submitted to other queues
 	Schedulers  []string
 	Seed        uint64
-	Seeds       int              // repetitions: seeds Seed, Seed+1, ...
+	Seeds       int              // repetitions: seeds Seed, Seed+1, ...; 0: as many as fit
 	Resampling  synth.Resampling // a sample of the jobs, other submit times
 	ScaleLoad   float64          // factor on the number of jobs in the same time
 	ScaleLength float64          // factor on the length
@@ -71,7 +71,7 @@ type Scenario struct {
 
 // Default is an empty scenario with the default settings.
 func Default() Scenario {
-	return Scenario{Seed: 1, Seeds: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
+	return Scenario{Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // said notes that a setting was given.

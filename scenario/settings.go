@@ -51,7 +51,7 @@ func firstSettings() []Setting {
 				}
 				return n, nil
 			}, func(n uint64) string { return strconv.FormatUint(n, 10) }),
-		setting.Number("seeds", "", "repetitions in compare, with seeds SEED, SEED+1, ...", 1, 10_000,
+		setting.Number("seeds", "", "replays in compare, with seeds SEED, SEED+1, ...; 0: as many as fit 10 s, from 5 to 20", 0, 10_000,
 			func(s *Scenario) *int { return &s.Seeds }),
 		setting.Number("sample-jobs", "", "run a random sample of this many jobs, without replacement; 0: all", 0, 1_000_000_000,
 			func(s *Scenario) *int { return &s.Resampling.Jobs }),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the end-to-end tests against real Hadoop daemons: every test whose name starts with TestLab. A skipped test is a failure.
-# (ci-yardstick.sh runs those that need SimGrid.) Tests that only query daemons run first, two packages at a time, on shared labs; then the
-# others, one at a time. Usage: ci-hadoop.sh [--timed | --untimed | package...]. --timed: only tests that compare a real scheduler's timing with
+# (ci-yardstick.sh runs those that need SimGrid.) Tests that only query daemons run first, two packages at a time, on shared labs; then those with
+# daemons of their own, also in pairs; then those that measure, one at a time. Usage: ci-hadoop.sh [--timed | --untimed | package...]. --timed: only tests that compare a real scheduler's timing with
 # the simulator's, which need a quiet machine; --untimed: all others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,7 +42,7 @@ tests() {
   shift
   [ $# -gt 0 ] || return 0
   set +e
-  go test -vet=off -count=1 -p "$n" -v -run "${run:-^TestLab[A-Z]}" -skip "^TestLabSimGrid${skip:+|$skip}" -timeout 45m "$@" 2>&1 | tee "$log" |
+  go run ./scripts/gotest -vet=off -count=1 -p "$n" -v -run "${run:-^TestLab[A-Z]}" -skip "^TestLabSimGrid${skip:+|$skip}" -timeout 45m "$@" 2>&1 | tee "$log" |
     grep --line-buffered -v -e '^=== ' -e 'no test files' -e 'no tests to run' -e '^PASS$'
   [ "${PIPESTATUS[0]}" = 0 ] || code=1
   set -e
@@ -55,27 +55,37 @@ tests() {
 }
 
 answers=(./lab/hadoop ./lab/hadoop/ha ./lab/hadoop/secure ./yarn/history ./yarn/rest)
+alone=(./lab/steering) # a policy there decides by the computer's idle time
 timed=(./lab/conform ./lab/study)
-steered='^TestLab(Sized|Deadlines|Settings|ETA)$' # in lab/study: they need no quiet machine
+steered='^TestLab(Sized|Deadlines|GoalTags|Settings|ETA|Watch)$' # in lab/study: they need no quiet machine
 packages=("$@")
 if [ "${1:-}" = --timed ]; then
   packages=("${timed[@]}") skip=$steered
 elif [ $# -eq 0 ] || [ "$1" = --untimed ]; then
   mapfile -t packages < <(grep -rlE --include='*_test.go' '^func TestLab[A-Z]' . | xargs -n1 dirname | grep -v '^./lab/yardstick$' | sort -u)
 fi
-first=() second=()
+first=() second=() last=()
 for p in "${packages[@]}"; do
   if [ "${1:-}" = --untimed ] && [[ " ${timed[*]} " == *" $p "* ]]; then
     continue
-  elif [[ " ${answers[*]} " == *" $p "* ]]; then first+=("$p"); else second+=("$p"); fi
+  elif [[ " ${answers[*]} " == *" $p "* ]]; then
+    first+=("$p")
+  elif [[ " ${alone[*]} ${timed[*]} " == *" $p "* ]]; then
+    last+=("$p")
+  else
+    second+=("$p")
+  fi
 done
 start=$SECONDS
 tests 2 "${first[@]}"
 echo "$(find "$YARDMASTER_LAB_SHARED" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) shared labs"
 down
+echo "in pairs, on shared labs: $((SECONDS - start)) s"
+start=$SECONDS
+tests 2 "${second[@]}"
 echo "in pairs: $((SECONDS - start)) s"
 start=$SECONDS
-tests 1 "${second[@]}"
+tests 1 "${last[@]}"
 if [ "${1:-}" = --untimed ]; then run=$steered tests 1 ./lab/study; fi
 echo "one at a time: $((SECONDS - start)) s"
 sort -t"$(printf '\t')" -k3 "$work/times" 2>/dev/null || true

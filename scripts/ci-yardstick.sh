@@ -26,7 +26,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 start=$SECONDS
 set +e
-go test -count=1 -p 1 -v -run '^TestLabSimGrid' -timeout 20m "${packages[@]}" 2>&1 | tee "$log" | grep -v -e '^=== ' -e '^PASS$'
+go run ./scripts/gotest -count=1 -p 1 -v -run '^TestLabSimGrid' -timeout 20m "${packages[@]}" 2>&1 | tee "$log" | grep -v -e '^=== ' -e '^PASS$'
 code=${PIPESTATUS[0]}
 set -e
 if grep -q -e '^ *--- SKIP' "$log"; then

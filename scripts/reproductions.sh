@@ -18,10 +18,10 @@ mkdir -p "$out"
 bin=$(mktemp)
 go build -o "$bin" ./cmd/yardmaster
 
-# study page seeds
+# study page seeds [first]
 page() {
 	rm -f "$out/$2"
-	"$bin" reproduce "$1" --seeds "${SEEDS:-$3}" --markdown "$out/$2" >/dev/null || [ -s "$out/$2" ]
+	"$bin" reproduce "$1" --seeds "${SEEDS:-$3}" --seed "${4:-1}" --markdown "$out/$2" >/dev/null || [ -s "$out/$2" ]
 	if [ -n "$check" ]; then
 		cmp "$out/$2" "docs/reproductions/$2"
 	fi
@@ -31,8 +31,9 @@ page marp marp.md 20
 page slowdown slowdown-variability.md 16
 page deadline deadlines.md 16
 if [ -n "${YARDMASTER_TRACES:-}" ]; then # studies of the Facebook traces
-	page nas network-aware.md 20
-	page jobpacker jobpacker.md 20
-	page hybrid hybrid-cluster.md 20
+	page nas network-aware.md 20 101
+	page jobpacker jobpacker.md 20 101
+	page hybrid hybrid-cluster.md 20 101
+	page defaults defaults.md 10 101
 fi
 rm -f "$bin"

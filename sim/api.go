@@ -68,6 +68,7 @@ type Progress struct {
 	Submitted      int64
 	Finished       int64 // jobs
 	Tasks          int64 // finished
+	Events         int64
 	LastSubmission unit.Time
 }
 
@@ -150,7 +151,7 @@ type Summary struct {
 
 // Progress returns the progress of a run at now. next is the next arrival, or nil.
 func (s *Summary) Progress(now unit.Time, next *workload.Job) Progress {
-	p := Progress{Now: now, Submitted: s.Submitted, Finished: s.Finished, Tasks: s.Tasks}
+	p := Progress{Now: now, Submitted: s.Submitted, Finished: s.Finished, Tasks: s.Tasks, Events: s.Events}
 	if next != nil {
 		p.LastSubmission = next.Submit
 	}

@@ -130,10 +130,12 @@ type Traffic struct {
 	Shuffled  float64 // bytes sent from stage to stage between nodes
 	CrossRack float64 // bytes of both that left their rack
 	Congested int64   // times that the load of a link into or out of a rack rose to the network's threshold
+	Uplinks   float64 // mean load of these links, as a share of their capacity
 	Links     []flow.Use
 	// Of the stages that fetch what others made: their number, and the sum of the shares of what they need that was made when their first
 	// task started.
 	Readers, Ready float64
+	Waited         unit.Time // container-time that their tasks held before they had what they need
 	// In a network with circuits: bytes sent over them, and how often they were reconfigured.
 	Optical      float64
 	Reconfigured int64

@@ -140,7 +140,8 @@ func (b Bytes) String() string {
 	return trim(v/float64(TiB), 1) + " TiB"
 }
 
-// ParseBytes parses "128MB", "1.5 GiB", "64k" or a bare number of bytes. Units are binary: in this field a block of 128 MB is 2^27 bytes.
+// ParseBytes parses "128MB", "1.5 GiB", "64k" or "77B". Units are binary: in this field a block of 128 MB is 2^27 bytes. A bare number
+// is refused: whoever writes 128 rarely means bytes.
 func ParseBytes(s string) (Bytes, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "b"), "i")
@@ -156,7 +157,10 @@ func ParseBytes(s string) (Bytes, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v*float64(scale) >= float64(math.MaxInt64) {
-		return 0, fmt.Errorf("%q is not an amount of data: write 128MB, 1.5GiB or a number of bytes", s)
+		return 0, fmt.Errorf("%q is not an amount of data: write 128MB, 1.5GiB or 77B", s)
+	}
+	if scale == 1 && v != 0 && !strings.ContainsAny(s, "bB") {
+		return 0, fmt.Errorf("%q has no unit: write %sMB, or %sB for bytes", s, text, text)
 	}
 	return Bytes(math.Round(v * float64(scale))), nil
 }

@@ -31,12 +31,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is taken for %v", s, v)
 		}
 	}
-	for s, want := range map[string]Bytes{"128MB": 128 * MiB, "1.5GiB": 3 * GiB / 2, "64k": 64 * KiB, "77": 77, "1t": TiB, "0": 0} {
+	for s, want := range map[string]Bytes{"128MB": 128 * MiB, "1.5GiB": 3 * GiB / 2, "64k": 64 * KiB, "77B": 77, "78 b": 78, "1t": TiB, "0": 0} {
 		if got, err := ParseBytes(s); err != nil || got != want {
 			t.Errorf("%q is %v, %v, want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "-1", "x", "1e300", "MB"} {
+	for _, s := range []string{"", "-1", "x", "1e300", "MB", "128", "128i"} {
 		if v, err := ParseBytes(s); err == nil {
 			t.Errorf("%q is taken for %v", s, v)
 		}

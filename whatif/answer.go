@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// An answer is what an operator would repeat about one variant. It starts with the harm: a core metric (elapsed time, slowdown or makespan)
-// that gets worse for all jobs together. Then come the queues, users or classes that the variant touches, then the cluster as a whole, then who
-// loses most among the others. A difference counts if it is clear (its interval, if any, excludes 0) and noticeable: at least one percent
-// and, for times, at least a second.
+// An answer is what an operator would repeat about one variant: the queues, users or classes that the variant touches, then who else loses
+// and gains, then the cluster as a whole. It calls a difference better or worse only if that is clear and noticeable. Clear: its interval
+// excludes 0 even when widened for the number of differences that were looked at. Noticeable: at least one percent and, for times, at least
+// a second.
 const (
 	minShare   = 0.01
 	minSeconds = 1.0
@@ -23,9 +24,38 @@ const (
 type Answer struct {
 	Scheduler int // its index
 	Text      string
-	Worse     bool      // a core metric gets worse
+	Verdict   Verdict   // on the cluster as a whole
 	Touched   []Subject // what the variant is about
+	Claims    []Claim   // what the text says gets better or worse
 }
+
+// Claim is a difference that an answer calls better or worse.
+type Claim struct {
+	Subject        // none: the cluster as a whole
+	Metric  string `json:"metric"`
+	Better  bool   `json:"better"`
+}
+
+// claim records what is said of the first of some rows, and says it.
+func (a *Answer) claim(of Subject, better bool, rows []*Row) string {
+	for _, row := range rows[:min(len(rows), saidMetrics)] {
+		a.Claims = append(a.Claims, Claim{of, row.Metric, better})
+	}
+	return says(rows, a.Scheduler)
+}
+
+// Verdict is what the core metrics of all jobs say of a variant.
+type Verdict string
+
+// Verdicts.
+const (
+	IsBetter     Verdict = "better"
+	IsWorse      Verdict = "worse"
+	IsMixed      Verdict = "mixed"            // some get better, others worse
+	NoDifference Verdict = "no difference"    // none that is noticeable
+	CannotTell   Verdict = "cannot be told"   // chance may be larger than the difference
+	NotJudged    Verdict = "cannot be judged" // one replay, other jobs, or none that finished
+)
 
 // Most metrics and subjects in a sentence.
 const (
@@ -37,10 +67,11 @@ const (
 var asked = []string{"p95 elapsed", "p95 slowdown", "p95 response ratio", "makespan", "mean elapsed", "mean slowdown"}
 
 // core reports whether a metric measures the service to jobs as a whole. A wait is only a part of it, and a fair share of bad service is
-// no gain. Where slowdowns are unknown, the response ratio stands in for them.
-func core(metric string) bool {
+// no gain. Where slowdowns are unknown, the response ratio stands in for them. A makespan says something of a batch only: otherwise it is
+// when the last job happens to arrive.
+func (out *Comparison) core(metric string) bool {
 	_, of, _ := strings.Cut(metric, " ")
-	return of == "elapsed" || of == "slowdown" || of == "response ratio" || metric == "makespan"
+	return of == "elapsed" || of == "slowdown" || of == "response ratio" || metric == "makespan" && out.batch
 }
 
 func (out *Comparison) answers() []Answer {
@@ -48,13 +79,13 @@ func (out *Comparison) answers() []Answer {
 	case len(out.Rows) == 0:
 		return nil
 	case len(out.Schedulers) == 1:
-		return []Answer{{Text: out.alone()}}
+		return []Answer{{Text: out.alone(), Verdict: NotJudged}}
 	case out.empty(0):
-		return []Answer{{Text: fmt.Sprintf("No job finished under %s, so there is nothing to compare with.", out.Labels()[0])}}
+		return []Answer{{Text: fmt.Sprintf("No job finished under %s, so there is nothing to compare with.", out.Labels()[0]), Verdict: NotJudged}}
 	}
 	var list []Answer
 	for s := 1; s < len(out.Schedulers); s++ {
-		a := Answer{Scheduler: s}
+		a := Answer{Scheduler: s, Verdict: NotJudged}
 		if s < len(out.touched) {
 			a.Touched = out.touched[s]
 		}
@@ -63,9 +94,13 @@ func (out *Comparison) answers() []Answer {
 		case out.empty(s):
 			said = []string{"no job finishes, so there is nothing to compare."}
 		case out.apart(s):
-			said = append([]string{out.apartAnswer(s)}, out.touchedAnswer(s)...)
+			said = append([]string{out.apartAnswer(s)}, out.touchedAnswer(&a)...)
+		case out.same(s):
+			said, a.Verdict = []string{"the same figures throughout as " + out.Labels()[0] + "."}, NoDifference
+		case len(out.Seeds) == 1 || out.alike:
+			said = out.unjudgedAnswer(&a)
 		default:
-			said, a.Worse = out.judgedAnswer(s)
+			said = out.judgedAnswer(&a)
 		}
 		for i, text := range said[1:] {
 			said[i+1] = strings.ToUpper(text[:1]) + text[1:]
@@ -76,61 +111,106 @@ func (out *Comparison) answers() []Answer {
 	return list
 }
 
-// judgedAnswer are the sentences about a variant that can be judged.
-func (out *Comparison) judgedAnswer(s int) (said []string, worse bool) {
-	touched := out.touchedAnswer(s)
-	harm, gain, rest := out.moves(s)
-	if len(harm) > 0 {
-		said = append(said, "worse for the cluster as a whole: "+says(harm, s)+".")
+// same reports whether every figure is that of the first scheduler.
+func (out *Comparison) same(s int) bool {
+	same := func(row Row) bool { return row.Cells[s].Judgement == Same }
+	for i := range out.Groups {
+		if slices.ContainsFunc(out.Groups[i].Rows, func(row Row) bool { return !same(row) }) {
+			return false
+		}
 	}
-	said = append(said, touched...)
+	return !slices.ContainsFunc(out.Rows, func(row Row) bool { return !same(row) })
+}
+
+// unjudgedAnswer gives figures without a verdict.
+func (out *Comparison) unjudgedAnswer(a *Answer) []string {
+	said := append([]string{"one replay cannot tell a difference from chance."}, out.touchedAnswer(a)...)
+	var all []*Row
+	for _, name := range asked[:3] {
+		if row := out.row(name); row != nil {
+			all = append(all, row)
+		}
+	}
+	return append(said, "the cluster as a whole: "+says(all, a.Scheduler)+".")
+}
+
+// judgedAnswer are the sentences about a variant that can be judged.
+func (out *Comparison) judgedAnswer(a *Answer) []string {
+	s, cluster := a.Scheduler, Subject{}
+	said := out.touchedAnswer(a)
+	others, nobody := out.others(a)
+	said = append(said, others...)
+	harm, gain, rest := out.moves(s)
 	switch {
 	case len(gain) > 0 && len(harm) > 0:
-		said = append(said, "better: "+says(gain, s)+".")
-	case len(gain) > 0:
-		said = append(said, "better for the cluster as a whole: "+says(gain, s)+".")
+		a.Verdict = IsMixed
+		said = append(said, fmt.Sprintf("mixed for the cluster as a whole: better in %s, worse in %s.", a.claim(cluster, true, gain), a.claim(cluster, false, harm)))
 	case len(harm) > 0:
-	case len(rest) > 0:
-		said = append(said, "jobs of the cluster as a whole finish neither sooner nor later, but "+says(rest, s)+".")
+		a.Verdict = IsWorse
+		said = append(said, "worse for the cluster as a whole: "+a.claim(cluster, false, harm)+".")
+	case len(gain) > 0:
+		a.Verdict = IsBetter
+		said = append(said, "better for the cluster as a whole: "+a.claim(cluster, true, gain)+".")
 	default:
-		said = append(said, "the cluster as a whole: "+out.noDifference(s)+".")
+		var unsure []*Row
+		if a.Verdict, unsure = out.nothing(s); a.Verdict == CannotTell {
+			said = append(said, "the cluster as a whole: no difference that can be told: "+says(unsure, s)+".")
+		} else if len(rest) > 0 {
+			said = append(said, "the cluster as a whole: jobs finish neither sooner nor later, but "+says(rest, s)+".")
+		} else {
+			said = append(said, "the cluster as a whole: no noticeable difference.")
+		}
 	}
-	if due := out.row(deadlinesMet); due != nil && due.differs(s) != 0 {
-		said = append(said, due.says(s)+".")
+	if due := out.row(deadlinesMet); due != nil && due.differs(s, 1) != 0 {
+		said = append(said, a.claim(cluster, due.differs(s, 1) > 0, []*Row{due})+".")
 	}
-	if lose := out.losers(s); lose != "" {
-		said = append(said, lose)
-	} else if which := out.judgedKinds(); which != "" && len(harm)+len(gain)+len(rest)+len(touched) > 0 {
-		said = append(said, "no "+map[bool]string{true: "other "}[len(touched) > 0]+which+" loses noticeably.")
+	if nobody != "" {
+		said = append(said, nobody)
 	}
-	return said, len(harm) > 0
+	return said
+}
+
+// nothing tells whether core metrics of which none differs are known not to, or whether chance is larger than what would be noticeable.
+func (out *Comparison) nothing(s int) (v Verdict, unsure []*Row) {
+	for _, name := range asked {
+		if row := out.row(name); row != nil && out.core(name) && !row.settled(s) {
+			unsure = append(unsure, row)
+		}
+	}
+	if len(unsure) > 0 {
+		return CannotTell, unsure
+	}
+	return NoDifference, nil
 }
 
 // touchedAnswer has a sentence for each group that the variant is about.
-func (out *Comparison) touchedAnswer(s int) (said []string) {
-	if s >= len(out.touched) {
-		return nil
-	}
-	more := 0
-	for _, t := range out.touched[s] {
+func (out *Comparison) touchedAnswer(a *Answer) (said []string) {
+	var found []*Group
+	absent := map[int]string{} // by the number of groups found before it
+	for _, t := range a.Touched {
 		some := false
 		for i := range out.Groups {
-			g := &out.Groups[i]
-			if !t.covers(g.Subject) {
-				continue
-			}
-			if some = true; len(said) == saidSubjects {
-				more++
-			} else {
-				said = append(said, g.says(s))
+			if g := &out.Groups[i]; t.covers(g.Subject) {
+				if some = true; !slices.Contains(found, g) {
+					found = append(found, g)
+				}
 			}
 		}
-		if !some && len(said) < saidSubjects {
-			said = append(said, t.String()+" has no job in this workload.")
+		if !some {
+			absent[len(found)] += t.String() + " has no job in this workload. "
 		}
 	}
-	if more > 0 {
-		said = append(said, fmt.Sprintf("%d more that it touches are in the table.", more))
+	for i, g := range append(found, nil) {
+		if text := absent[i]; text != "" {
+			said = append(said, strings.TrimSpace(text))
+		}
+		if g == nil {
+			break
+		}
+		if len(said) >= saidSubjects {
+			return append(said, fmt.Sprintf("%d more that it touches are in the table.", len(found)-i))
+		}
+		said = append(said, g.says(a, len(found)))
 	}
 	return said
 }
@@ -138,40 +218,62 @@ func (out *Comparison) touchedAnswer(s int) (said []string) {
 // String is the subject in a sentence.
 func (t Subject) String() string { return t.Kind + " " + t.Name }
 
-// says is the sentence about a group that a variant touches.
-func (g *Group) says(s int) string {
-	row := &g.Rows[0] // or the first that differs
+// says is the sentence about a group that a variant touches, one of several.
+func (g *Group) says(a *Answer, several int) string {
+	s := a.Scheduler
+	var better, worse []*Row
+	several *= len(g.Rows)
 	for i := range g.Rows {
-		if g.Rows[i].differs(s) != 0 {
-			row = &g.Rows[i]
-			break
+		if d := g.Rows[i].differs(s, several); d > 0 {
+			better = append(better, &g.Rows[i])
+		} else if d < 0 {
+			worse = append(worse, &g.Rows[i])
 		}
 	}
 	jobs := ""
 	if g.Jobs[0] != g.Jobs[s] {
 		jobs = fmt.Sprintf(", with %s instead of %d", unit.Count(g.Jobs[s], "job"), g.Jobs[0])
 	}
+	first := &g.Rows[0]
+	say := func(what string, rows ...*Row) string {
+		return fmt.Sprintf("%s %s: %s%s.", g.Subject, what, says(rows, s), jobs)
+	}
 	switch {
 	case g.Few:
-		return fmt.Sprintf("%s has too few jobs to judge (%d): %s%s.", g.Subject, min(g.Jobs[0], g.Jobs[s]), g.Rows[0].says(s), jobs)
-	case g.Rows[0].Cells[s].Judgement == Apart:
-		return fmt.Sprintf("%s finishes other jobs, too: %s%s.", g.Subject, g.Rows[0].says(s), jobs)
-	case row.differs(s) < 0:
-		return fmt.Sprintf("%s gets worse: %s%s.", g.Subject, row.says(s), jobs)
-	case row.differs(s) > 0:
-		return fmt.Sprintf("%s gets better: %s%s.", g.Subject, row.says(s), jobs)
+		return say(fmt.Sprintf("has too few jobs to judge (%d)", min(g.Jobs[0], g.Jobs[s])), first)
+	case first.Cells[s].Judgement == Apart:
+		return say("finishes other jobs, too", first)
+	case first.Cells[s].Judgement == Unjudged:
+		return say("in this replay", first)
+	case len(better) > 0 && len(worse) > 0:
+		return fmt.Sprintf("%s gets better in %s, worse in %s%s.", g.Subject, a.claim(g.Subject, true, better), a.claim(g.Subject, false, worse), jobs)
+	case len(worse) > 0:
+		return fmt.Sprintf("%s gets worse: %s%s.", g.Subject, a.claim(g.Subject, false, worse[:1]), jobs)
+	case len(better) > 0:
+		return fmt.Sprintf("%s gets better: %s%s.", g.Subject, a.claim(g.Subject, true, better[:1]), jobs)
+	case first.settled(s):
+		return say("does not change noticeably", first)
+	case first.Cells[s].Judgement == Better || first.Cells[s].Judgement == Worse: // by the interval that is shown
+		return say(fmt.Sprintf("may get %s, which is not clear among %d differences", first.Cells[s].Judgement, several), first)
 	}
-	return fmt.Sprintf("%s does not change noticeably: %s%s.", g.Subject, row.says(s), jobs)
+	return say("shows no difference that can be told", first)
 }
 
 // moves are the rows that differ under a scheduler: core metrics that get worse, largest first; core metrics that get better, most asked for first;
 // and the others in either direction, largest first.
 func (out *Comparison) moves(s int) (harm, gain, rest []*Row) {
+	several := 0
+	for _, row := range out.Rows[:out.common] {
+		if out.core(row.Metric) {
+			several++
+		}
+	}
+	differs := func(row *Row) float64 { return row.differs(s, several) }
 	for i := range out.Rows[:out.common] {
 		row := &out.Rows[i]
-		switch d := row.differs(s); {
-		case d == 0 || row.Metric == deadlinesMet:
-		case !core(row.Metric):
+		switch d := differs(row); {
+		case d == 0 || row.Metric == deadlinesMet || row.Metric == "makespan" && !out.batch:
+		case !out.core(row.Metric):
 			rest = append(rest, row)
 		case d < 0:
 			harm = append(harm, row)
@@ -185,9 +287,9 @@ func (out *Comparison) moves(s int) (harm, gain, rest []*Row) {
 		}
 		return len(asked)
 	}
-	slices.SortStableFunc(harm, func(a, b *Row) int { return cmp.Compare(a.differs(s), b.differs(s)) })
+	slices.SortStableFunc(harm, func(a, b *Row) int { return cmp.Compare(differs(a), differs(b)) })
 	slices.SortStableFunc(gain, func(a, b *Row) int { return cmp.Compare(place(a), place(b)) })
-	slices.SortStableFunc(rest, func(a, b *Row) int { return cmp.Compare(math.Abs(b.differs(s)), math.Abs(a.differs(s))) })
+	slices.SortStableFunc(rest, func(a, b *Row) int { return cmp.Compare(math.Abs(differs(b)), math.Abs(differs(a))) })
 	return harm, gain, rest
 }
 
@@ -200,9 +302,12 @@ func says(rows []*Row, s int) string {
 	return strings.Join(parts, ", ")
 }
 
-// says is a figure and its change: "p95 elapsed 40 min -> 31 min (-22 %, -25 to -19)".
+// says is a figure and its change: "p95 elapsed 40 min -> 31 min (-22 %, -25 to -19)". Where times vary with the load, it is the direction alone.
 func (row *Row) says(s int) string {
 	write, c := row.Format(), &row.Cells[s]
+	if row.vague && (c.Judgement == Better || c.Judgement == Worse) {
+		return row.Metric + map[bool]string{true: " rises", false: " falls"}[c.Diff > 0] + ", by how much cannot be told"
+	}
 	was, is := write(row.Cells[0].Mean), write(c.Mean)
 	if row.Unit == Seconds { // in a sentence each in its own unit
 		was, is = Format(row.Cells[0].Mean, Seconds), Format(c.Mean, Seconds)
@@ -214,43 +319,7 @@ func (row *Row) says(s int) string {
 	if at, interval, ok := strings.Cut(change, " ("); ok {
 		change = at + ", " + strings.TrimSuffix(interval, ")")
 	}
-	if c.Judgement == Unclear {
-		change += ", not clear"
-	}
 	return fmt.Sprintf("%s %s -> %s (%s)", row.Metric, was, is, change)
-}
-
-// noDifference says that nothing differs noticeably, and how sure that is.
-func (out *Comparison) noDifference(s int) string {
-	same, unclear := true, false
-	for i := range out.Rows {
-		j := out.Rows[i].Cells[s].Judgement
-		same, unclear = same && j == Same, unclear || j == Unclear
-	}
-	switch {
-	case same:
-		return "the same figures throughout as " + out.Labels()[0]
-	case unclear:
-		return fmt.Sprintf("no noticeable difference that %d seeds make clear", len(out.Seeds))
-	}
-	return "no noticeable difference"
-}
-
-// judgedKinds is "queue, user or class", of those that are judged one by one; "": there are none.
-func (out *Comparison) judgedKinds() string {
-	var names []string
-	few := ""
-	for _, g := range out.Groups {
-		if g.Few {
-			few = fmt.Sprintf(" with %d jobs or more", groupJobs)
-		} else if !slices.Contains(names, g.Kind) {
-			names = append(names, g.Kind)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return or(names) + few
 }
 
 // alone describes a single run.
@@ -261,6 +330,9 @@ func (out *Comparison) alone() string {
 	}
 	if out.Runs[0][0].Jobs.Finished == 0 {
 		return fmt.Sprintf("No job finished under %s.", out.Labels()[0])
+	}
+	if n := out.Runs[0][0].Jobs; 2*n.Finished < n.Submitted && !out.Runs[0][0].Partial {
+		return fmt.Sprintf("Only %s finished under %s, of %d; why is below.", unit.Count(n.Finished, "job"), out.Labels()[0], n.Submitted)
 	}
 	used := fmt.Sprintf("on average %s of the cluster is in use.", value["utilisation"])
 	switch nothing := Format(0, Seconds); {
@@ -273,26 +345,58 @@ func (out *Comparison) alone() string {
 		value["median wait"], value["p95 wait"], used)
 }
 
-// differs says how much better (above 0) or worse (below 0) scheduler s is, relative to the first; 0 unless that is clear and
-// noticeable.
-func (row *Row) differs(s int) float64 {
+// differs says how much better (above 0) or worse (below 0) scheduler s is, relative to the first, as one of several differences that were
+// looked at; 0 unless that is clear and noticeable.
+func (row *Row) differs(s, several int) float64 {
 	c, base := &row.Cells[s], row.Cells[0].Mean
-	switch c.Judgement {
-	case First, Same, Unclear, Apart, Missing:
+	if c.Judgement != Better && c.Judgement != Worse && c.Judgement != Differs || !c.sure(several) {
 		return 0
-	case Better, Worse, Unjudged:
 	}
-	threshold := minShare * math.Abs(base)
+	if math.Abs(c.Diff) < row.threshold() || c.Diff == 0 {
+		return 0
+	}
 	if row.Unit == Seconds {
-		threshold = max(threshold, minSeconds)
 		base = max(base, minSeconds) // from nothing to two seconds is not infinitely worse
-	}
-	if math.Abs(c.Diff) < threshold || c.Diff == 0 {
-		return 0
 	}
 	size := c.Diff / math.Max(math.Abs(base), 1e-9)
 	if row.More {
 		return size
 	}
 	return -size
+}
+
+// threshold is the difference from which on it is noticeable.
+func (row *Row) threshold() float64 {
+	t := minShare * math.Abs(row.Cells[0].Mean)
+	switch row.Unit {
+	case Seconds:
+		return max(t, minSeconds)
+	case Share: // a point
+		return minShare
+	case Ratio:
+	}
+	return t
+}
+
+// sure reports whether a difference is clear though it is one of several.
+func (c *Cell) sure(several int) bool {
+	k := result.Wider(len(c.Values), several)
+	if !math.IsNaN(c.ChangeLow) {
+		half := math.Log((100+c.ChangeHigh)/(100+c.ChangeLow)) / 2 // the interval is symmetric in logarithms
+		return math.Abs(math.Log1p(c.Change/100)) > k*half
+	}
+	return math.Abs(c.Diff) > k*(c.DiffHigh-c.DiffLow)/2
+}
+
+// settled reports whether it is known that a difference, if there is one, is not noticeable.
+func (row *Row) settled(s int) bool {
+	c, t := &row.Cells[s], row.threshold()
+	switch c.Judgement {
+	case First, Same:
+		return true
+	case Better, Worse, Differs, Unclear:
+		return max(math.Abs(c.DiffLow), math.Abs(c.DiffHigh)) <= t || c.Judgement != Unclear && math.Abs(c.Diff) < t
+	case Unjudged, Apart, Missing:
+	}
+	return false
 }

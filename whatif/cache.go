@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
 // defaultInMemory is how many jobs are worth keeping: a few hundred megabytes.
@@ -20,11 +21,16 @@ const defaultInMemory = 300_000
 // cache keeps what the runs of a seed share: its jobs, if they are few enough, and their times on the empty cluster. Jobs are read for the
 // first run of the seed and dropped after its last one; jobs that do not depend on the seed stay.
 type cache struct {
-	mu    sync.Mutex
-	seeds []uint64
-	left  []int // remaining runs, by seed
-	jobs  map[jobsKey]*jobs
-	alone map[aloneKey]*sim.Alone
+	mu        sync.Mutex
+	seeds     []uint64
+	left      []int         // remaining runs, by seed
+	first     *run.Workload // of the first variant
+	perturb   bool          // see Plan.perturbs
+	spanned   sync.Once
+	span      unit.Time // of the first variant's history
+	jobs      map[jobsKey]*jobs
+	perturbed map[jobsKey]*jobs // those of perturbed replays
+	alone     map[aloneKey]*sim.Alone
 }
 
 // jobsKey identifies the jobs of a seed; seed is -1 where all seeds have the same.
@@ -50,7 +56,10 @@ type jobs struct {
 }
 
 func newCache(p Plan) *cache {
-	c := &cache{seeds: p.Seeds, jobs: map[jobsKey]*jobs{}, alone: map[aloneKey]*sim.Alone{}}
+	c := &cache{
+		seeds: p.Seeds, first: p.Variants[0].Workload, perturb: p.perturbs(),
+		jobs: map[jobsKey]*jobs{}, perturbed: map[jobsKey]*jobs{}, alone: map[aloneKey]*sim.Alone{},
+	}
 	for range p.Seeds {
 		c.left = append(c.left, len(p.Variants))
 	}
@@ -75,9 +84,9 @@ func (c *cache) read(ctx context.Context, w *run.Workload, seed int) *jobs {
 
 // fill gives a run what it shares with others, and returns the number of its jobs; 0: unknown.
 func (c *cache) fill(ctx context.Context, s *run.Spec, seed int) (total int64, err error) {
-	js := c.read(ctx, s.Workload, seed)
-	if js.err != nil {
-		return 0, js.err
+	js, err := c.replayed(ctx, s.Workload, seed)
+	if err != nil {
+		return 0, err
 	}
 	key := aloneKey{jobsKey{s.Workload, seed}, s.Cluster, s.Model.StartUp, s.Model.Application}
 	c.mu.Lock()
@@ -95,11 +104,21 @@ func (c *cache) fill(ctx context.Context, s *run.Spec, seed int) (total int64, e
 		return int64(len(js.kept)), nil
 	}
 	src, err := w.Open(s.Seed)
-	w.Open = func(uint64) (workload.Source, error) { return src, nil }
 	if err != nil {
 		return 0, err
 	}
-	return cmp.Or(w.Jobs, run.Describe(src).Count), nil
+	total = cmp.Or(w.Jobs, run.Describe(src).Count)
+	if c.perturb && s.Seed != 1 {
+		within, err := c.within(ctx)
+		if err != nil {
+			return 0, err
+		}
+		said := run.Describe(src)
+		said.Source = synth.Jittered(src, within, s.Seed-1)
+		src = said
+	}
+	w.Open = func(uint64) (workload.Source, error) { return src, nil }
+	return total, nil
 }
 
 // read collects a workload if it is small enough.
@@ -141,9 +160,11 @@ func (c *cache) done(seed int) {
 	if c.left[seed]--; c.left[seed] > 0 {
 		return
 	}
-	for key := range c.jobs {
-		if key.seed == seed {
-			delete(c.jobs, key)
+	for _, kept := range []map[jobsKey]*jobs{c.jobs, c.perturbed} {
+		for key := range kept {
+			if key.seed == seed {
+				delete(kept, key)
+			}
 		}
 	}
 	for key := range c.alone {

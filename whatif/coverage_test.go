@@ -13,7 +13,6 @@ import (
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
-	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
@@ -21,7 +20,7 @@ import (
 func page(t *testing.T, c *Comparison) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := report.Write(&b, c.Report(plan(t, random, 1, "fifo").Variants[0].Cluster)); err != nil {
+	if err := report.Write(&b, c.Report()); err != nil {
 		t.Fatal(err)
 	}
 	html := b.String()
@@ -90,7 +89,8 @@ func TestDifferentJobsAreNotJudged(t *testing.T) {
 			"under b 1 of 200 jobs did not finish: 1 refused (most often: no such queue); the same jobs as under a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := comparisonOf(1, c.of...)
+			c.of[0].makespan = []float64{7200, 7201} // something differs between replays
+			got := comparisonOf(2, c.of...)
 			if !strings.Contains(strings.Join(got.Notes, "\n"), c.note) {
 				t.Errorf("notes %q", got.Notes)
 			}
@@ -154,14 +154,14 @@ func TestEverySeedHasItsOwnAssumptions(t *testing.T) {
 				}
 			}
 		}
-		d := c.Report(p.Variants[0].Cluster)
+		d := c.Report()
 		if diff := cmp.Diff([]string{"made up with seed 1 (of the first seed; each has its own)", "no task fails"}, d.Assumptions); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff([]string{"workload: lines without a length (12,345)", "workload: sizes in bytes"}, d.Read); diff != "" {
 			t.Error(diff)
 		}
-		if d.Size != "31 jobs in 2 queues, 3 seeds" {
+		if d.Size != "31 jobs in 2 queues, 3 replays" {
 			t.Errorf("size %q", d.Size)
 		}
 	}
@@ -173,9 +173,8 @@ func TestTheReportSaysWhyThereIsNoInterval(t *testing.T) {
 		seeds     int
 		want, not string
 	}{
-		{random, 1, "one seed: differences have no interval", "seed 1 of"},
-		{workload.Fixed(10 * unit.Second), 3, "only one seed is run, and differences have no interval", "ask for several"},
-		{random, 3, "intervals are 95\u00a0% over 3 seeds only: the workload is taken as it is", "no interval"},
+		{random, 1, "one replay: nothing tells a difference from chance", "seed 1 of"},
+		{random, 3, "intervals are 95\u00a0% over 3 replays that move each submission", "no interval"},
 	} {
 		p := plan(t, c.length, c.seeds, "fifo", "fair")
 		p.Pictures = true

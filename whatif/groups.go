@@ -49,13 +49,19 @@ var groupMetrics = []struct {
 }
 
 // groups compares queues, users and classes. Of each kind, those that a variant touches come first; then those that lose, largest loss first,
-// then those that gain, then the others by usage. A kind with one group says no more than the whole does, and neither do classes that are the queues.
+// then those that gain, then the others by usage. A kind with one group says no more than the whole does, and neither do classes or users that
+// are the queues.
 func (out *Comparison) groups() []Group {
 	var all, queues []Group
 	for _, kind := range kinds {
-		found := out.groupsOf(kind.name, kind.of)
+		found := out.groupsOf(kind.name, func(s, i int) []result.Group {
+			if kind.name == "queue" && out.stay != nil {
+				return out.stay[s][i]
+			}
+			return kind.of(out.Runs[s][i])
+		})
 		touched := slices.ContainsFunc(found, func(g Group) bool { return slices.Contains(g.Touched, true) })
-		if (len(found) < 2 || kind.name == "class" && slices.EqualFunc(found, queues, sameGroup)) && !touched {
+		if (len(found) < 2 || kind.name != "queue" && sameGroups(found, queues)) && !touched {
 			continue
 		}
 		if kind.name == "queue" {
@@ -70,24 +76,31 @@ func (out *Comparison) groups() []Group {
 	return all
 }
 
-func sameGroup(a, b Group) bool {
-	return a.Name == b.Name && slices.EqualFunc(a.Rows[0].Cells, b.Rows[0].Cells, func(a, b Cell) bool { return slices.Equal(a.Values, b.Values) })
+// sameGroups reports whether each group of a kind has the jobs of one of another kind, whatever their names.
+func sameGroups(some, others []Group) bool {
+	return len(some) == len(others) && !slices.ContainsFunc(some, func(a Group) bool {
+		return !slices.ContainsFunc(others, func(b Group) bool {
+			return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
+				return slices.EqualFunc(x.Cells, y.Cells, func(a, b Cell) bool { return slices.Equal(a.Values, b.Values) })
+			}) && slices.Equal(a.Jobs, b.Jobs)
+		})
+	})
 }
 
 // groupsOf compares the groups of one kind, by usage.
-func (out *Comparison) groupsOf(kind string, of func(*result.Run) []result.Group) []Group {
+func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group) []Group {
 	at := make([][]map[string]*result.Group, len(out.Runs)) // by scheduler, then seed
 	var names []string
 	known := map[string]bool{}
 	for s, runs := range out.Runs {
-		for _, r := range runs {
-			list := of(r)
+		for i := range runs {
+			list := of(s, i)
 			byName := make(map[string]*result.Group, len(list))
-			for i := range list {
-				byName[list[i].Name] = &list[i]
-				if !known[list[i].Name] {
-					known[list[i].Name] = true
-					names = append(names, list[i].Name)
+			for k := range list {
+				byName[list[k].Name] = &list[k]
+				if !known[list[k].Name] {
+					known[list[k].Name] = true
+					names = append(names, list[k].Name)
 				}
 			}
 			at[s] = append(at[s], byName)
@@ -148,7 +161,7 @@ func (out *Comparison) settleRow(row *Row, few bool, whole []bool) {
 		case out.apart(s) && !(whole[0] && whole[s]):
 			c.forget()
 			c.Judgement = Apart
-		case few && (c.Judgement == Better || c.Judgement == Worse || c.Judgement == Unjudged):
+		case few && (c.Judgement == Better || c.Judgement == Worse):
 			c.Judgement = Unclear
 		}
 	}
@@ -160,7 +173,7 @@ func (g *Group) order() (key [3]float64) {
 		key[0] = 1
 	}
 	for s := 1; s < len(g.Rows[0].Cells); s++ {
-		d := g.Rows[0].differs(s)
+		d := g.Rows[0].differs(s, 1)
 		key[1], key[2] = max(key[1], -d), max(key[2], d)
 	}
 	return key
@@ -174,33 +187,75 @@ func (t Subject) covers(g Subject) bool {
 	return t.Name == g.Name || t.Kind == "queue" && (strings.HasSuffix(t.Name, "."+g.Name) || strings.HasPrefix(strings.TrimPrefix(g.Name, "root."), strings.TrimPrefix(t.Name, "root.")+"."))
 }
 
-// losers says who loses under a scheduler besides what the variant is about: queues, or else classes, or else users. With many users some look
-// worse by chance, so the sentence has their number. "": nobody loses.
-func (out *Comparison) losers(s int) string {
+// others says who else loses and gains under a scheduler, besides what the variant is about: queues, or else classes, or else users. Where
+// nobody does, it says how sure that is.
+func (out *Comparison) others(a *Answer) (said []string, nobody string) {
+	s := a.Scheduler
+	var judged []string // kinds
+	settled, few := true, ""
 	for _, k := range []int{0, 2, 1} {
 		kind := kinds[k]
-		var worst *Group
-		most, lose, all := 0.0, 0, 0
+		var of []*Group
+		touched := false
 		for i := range out.Groups {
-			g := &out.Groups[i]
-			if g.Kind != kind.name || g.Touched[s] {
+			switch g := &out.Groups[i]; {
+			case g.Kind != kind.name:
+			case g.Touched[s]:
+				touched = true
+			case g.Few:
+				few = fmt.Sprintf(" with %d jobs or more", groupJobs)
+			default:
+				of = append(of, g)
+				settled = settled && g.Rows[0].settled(s)
+			}
+		}
+		if len(of) == 0 && !touched {
+			continue
+		} else if len(of) == 0 { // the users of queues that it touches are these queues once more
+			break
+		}
+		judged = append(judged, kind.name)
+		for _, x := range []struct {
+			sign      float64
+			one, many string
+		}{{-1, "loses", "lose"}, {1, "gains", "gain"}} {
+			var most *Group
+			n, largest := 0, 0.0
+			for _, g := range of {
+				size := x.sign * g.Rows[0].differs(s, len(of))
+				if size > 0 {
+					n++
+				}
+				if size > largest {
+					most, largest = g, size
+				}
+			}
+			if n == 0 {
 				continue
 			}
-			all++
-			size := -g.Rows[0].differs(s)
-			if size > 0 {
-				lose++
-			}
-			if size > most {
-				worst, most = g, size
+			text := a.claim(most.Subject, x.sign > 0, []*Row{&most.Rows[0]})
+			if n == 1 {
+				said = append(said, fmt.Sprintf("%s %s: %s.", most.Subject, x.one, text))
+			} else {
+				said = append(said, fmt.Sprintf("%d of %d %s %s, %s most: %s.", n, len(of), kind.plural, x.many, most.Name, text))
 			}
 		}
-		switch {
-		case lose == 1:
-			return fmt.Sprintf("%s loses: %s.", worst.Subject, worst.Rows[0].says(s))
-		case lose > 1:
-			return fmt.Sprintf("%d of %d %s lose, %s most: %s.", lose, all, kind.plural, worst.Name, worst.Rows[0].says(s))
+		if len(said) > 0 {
+			return said, ""
+		}
+		if touched {
+			break
 		}
 	}
-	return ""
+	other := ""
+	if len(a.Touched) > 0 {
+		other = "other "
+	}
+	switch {
+	case len(judged) == 0:
+		return nil, ""
+	case settled:
+		return nil, fmt.Sprintf("no %s%s loses or gains noticeably.", other, or(judged)+few)
+	}
+	return nil, fmt.Sprintf("of no %s%s can it be told that it loses or gains.", other, or(judged)+few)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -23,9 +24,29 @@ const (
 	maxSampled = 20_000
 )
 
-// Doubts says why the history of a cluster cannot carry a conclusion about what variants touch (see Plan): too few jobs, no peak, or times that vary with the load, which a change of the load would change too. It reads the jobs once and
+// maxReplayError is the median error of the replay of a history as it is from which on nothing that is said of a change may hold.
+const maxReplayError = 0.2
+
+// ReplayError is a warning if a run that replays a history as it was is far from what was observed; "": it is not, or nothing was observed.
+func ReplayError(r *result.Run) string {
+	o := r.Observed
+	if o == nil || o.OtherSettings != "" || o.Jobs < fewJobs || o.MedianError <= maxReplayError {
+		return ""
+	}
+	return fmt.Sprintf("the replay of this history as it is misses the observed times of jobs by %.0f %% (median of %s): what it says of a change may not hold",
+		100*o.MedianError, unit.Count(o.Jobs, "job"))
+}
+
+// Doubts are why the history of a cluster cannot carry a conclusion.
+type Doubts struct {
+	Texts []string
+	// Drifts says that times in it vary with the load: what a change does to them has a direction, and no known size.
+	Drifts bool
+}
+
+// Doubt says why the history of a cluster cannot carry a conclusion about what variants touch (see Plan): too few jobs, no peak, or times that vary with the load, which a change of the load would change too. It reads the jobs once and
 // keeps a sample of them.
-func Doubts(jobs workload.Source, c *cluster.Cluster, touched [][]Subject) ([]string, error) {
+func Doubt(jobs workload.Source, c *cluster.Cluster, touched [][]Subject) (Doubts, error) {
 	h := history{total: c.Total(), slots: c.Slots, stride: 1}
 	for _, t := range slices.Concat(touched...) {
 		if !slices.Contains(h.touched, t) {
@@ -36,7 +57,7 @@ func Doubts(jobs workload.Source, c *cluster.Cluster, touched [][]Subject) ([]st
 	for {
 		j, err := workload.Next(jobs, h.last)
 		if err != nil {
-			return nil, err
+			return Doubts{}, err
 		}
 		if j == nil {
 			return h.doubts(), nil
@@ -133,8 +154,8 @@ func meanLength(s *workload.Stage) (mean float64) {
 	return mean
 }
 
-func (h *history) doubts() (out []string) {
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+func (h *history) doubts() (out Doubts) {
+	say := func(format string, args ...any) { out.Texts = append(out.Texts, fmt.Sprintf(format, args...)) }
 	for i, t := range h.touched {
 		switch n := h.counts[i]; {
 		case n == 0:
@@ -162,9 +183,10 @@ func (h *history) doubts() (out []string) {
 		h.sampled[i].load = h.steps[h.sampled[i].hour] - h.sampled[i].rate
 	}
 	slices.SortStableFunc(h.sampled, func(a, b sampled) int { return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.load, b.load)) })
-	const drifts = "%s take %.2g times as long in the busiest third of the history as in the quietest: a change of the load would change that too, and here they keep their times"
+	const drifts = "%s take %.2g times as long in the busiest third of the history as in the quietest: a change of the load would change that too, so by how much times change cannot be told"
 	if ratio, ok := drift(h.sampled, func(s *sampled) float64 { return s.task }); ok {
 		say(drifts, "tasks of the same class", ratio)
+		out.Drifts = true
 	}
 	if ratio, ok := drift(h.sampled, func(s *sampled) float64 { return s.am }); ok {
 		say(drifts, "the AMs of a class", ratio)

@@ -2,10 +2,12 @@ package whatif
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -34,7 +36,7 @@ func aWeek(n int, busy, peak, drift float64) (jobs workload.Slice) {
 
 func touching(kind, name string) [][]Subject { return [][]Subject{nil, {{kind, name}}} }
 
-func TestDoubts(t *testing.T) {
+func TestDoubt(t *testing.T) {
 	c := cluster.Uniform(10, 1, cluster.Unit.Times(10))
 	var none [][]Subject
 	for name, x := range map[string]struct {
@@ -59,27 +61,59 @@ func TestDoubts(t *testing.T) {
 					x.jobs[i].Stages[0].Tasks *= 2
 				}
 			}
-			got, err := Doubts(x.jobs.Source(), c, x.touched)
+			got, err := Doubt(x.jobs.Source(), c, x.touched)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(got, "\n")
+			all := strings.Join(got.Texts, "\n")
 			for _, want := range x.want {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing in\n%s", want, all)
 				}
 			}
-			if len(x.want) == 0 && len(got) > 0 {
+			if len(x.want) == 0 && len(got.Texts) > 0 || got.Drifts != strings.HasPrefix(name, "drift") {
 				t.Error(all)
 			}
 		})
 	}
 }
 
-func BenchmarkDoubts(b *testing.B) {
+// A history that the simulator cannot replay is said to be one, before anything else.
+func TestReplayError(t *testing.T) {
+	for want, o := range map[string]*result.Observed{
+		"": {Jobs: 100, MedianError: 0.2},
+		"the replay of this history as it is misses the observed times of jobs by 50 % (median of 100 jobs): what it says of a change may not hold": {Jobs: 100, MedianError: 0.499},
+	} {
+		c := comparisonOf(2, seen{wait: []float64{100, 101}}, seen{elapsed: []float64{500}})
+		c.Runs[0][0].Observed = o
+		c.Warnings = nil
+		if c.judgeAgain(); strings.Join(c.Warnings, "") != want || want != "" && c.Report().Notices[0] != want {
+			t.Errorf("%q", c.Warnings)
+		}
+	}
+	for name, o := range map[string]*result.Observed{"few": {Jobs: 29, MedianError: 0.5}, "other settings": {Jobs: 100, MedianError: 0.5, OtherSettings: "fewer nodes"}, "nothing": nil} {
+		if got := ReplayError(&result.Run{Observed: o}); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Where task lengths follow the load, an answer has a direction and no size.
+func TestDriftLeavesTheDirection(t *testing.T) {
+	c := comparisonOf(2, seen{wait: []float64{100, 101}}, seen{elapsed: []float64{500}, etl: []float64{7200}})
+	c.touched, c.doubts = [][]Subject{nil, {{"queue", "etl"}}}, Doubts{Texts: []string{"tasks drift"}, Drifts: true}
+	c.judgeAgain()
+	want := "b: queue etl gets worse: p95 elapsed rises, by how much cannot be told. Better for the cluster as a whole: p95 elapsed falls, by how much cannot be told. " +
+		"No other queue with 20 jobs or more loses or gains noticeably."
+	if got := c.Answers[0].Text; got != want || !slices.Contains(c.Notes, "tasks drift") {
+		t.Errorf("%s; %q", got, c.Notes)
+	}
+}
+
+func BenchmarkDoubt(b *testing.B) {
 	c, jobs := cluster.Uniform(10, 1, cluster.Unit.Times(10)), aWeek(1_000_000, 0.3, 3, 1.5)
 	for b.Loop() {
-		if _, err := Doubts(jobs.Source(), c, touching("queue", "root.a")); err != nil {
+		if _, err := Doubt(jobs.Source(), c, touching("queue", "root.a")); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ type jsonComparison struct {
 	Labels      []string        `json:"labels"` // short names of the schedulers, as the sentences have them
 	Seeds       []uint64        `json:"seeds"`
 	Unfinished  []string        `json:"unfinished"` // schedulers under which no job finished
+	Warnings    []string        `json:"warnings"`
 	Answers     []jsonAnswer    `json:"answers"`
 	Notes       []string        `json:"notes"`
 	Assumptions []string        `json:"assumptions"`
@@ -30,8 +31,9 @@ type jsonComparison struct {
 type jsonAnswer struct {
 	Scheduler string    `json:"scheduler"`
 	Text      string    `json:"text"`
-	Worse     bool      `json:"worse"` // a core metric gets worse
+	Verdict   Verdict   `json:"verdict"` // on the cluster as a whole
 	Touched   []Subject `json:"touched"`
+	Claims    []Claim   `json:"claims"` // what the text says gets better or worse
 }
 
 // jsonGroup is a queue, user or class; of each kind, who loses comes first.
@@ -66,13 +68,14 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 	j := jsonComparison{
 		Tool: "yardmaster", Partial: out.Partial, Schedulers: out.Schedulers, Labels: out.Labels(), Seeds: out.Seeds, Runs: out.Runs,
 		Unfinished: append([]string{}, out.Unfinished...),
+		Warnings:   append([]string{}, out.Warnings...),
 		Answers:    []jsonAnswer{}, Notes: append([]string{}, out.Notes...), Assumptions: []string{}, Metrics: out.jsonRows(out.Rows), Groups: []jsonGroup{},
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Assumptions()
 	}
 	for _, a := range out.Answers {
-		j.Answers = append(j.Answers, jsonAnswer{out.Schedulers[a.Scheduler], a.Text, a.Worse, append([]Subject{}, a.Touched...)})
+		j.Answers = append(j.Answers, jsonAnswer{out.Schedulers[a.Scheduler], a.Text, a.Verdict, append([]Subject{}, a.Touched...), append([]Claim{}, a.Claims...)})
 	}
 	for _, g := range out.Groups {
 		group := jsonGroup{Subject: g.Subject, Jobs: g.Jobs, Touched: []string{}, Few: g.Few, Metrics: out.jsonRows(g.Rows)}

@@ -31,6 +31,14 @@ type metric struct {
 	of   func(*result.Run) float64
 }
 
+// neutral reports whether a metric is neither good nor bad: a cluster that is fuller may do more work, or lose more of it.
+func (m metric) neutral() bool { return m.name == utilisation || m.name == workDone }
+
+const (
+	utilisation = "utilisation"
+	workDone    = "work done"
+)
+
 // ofAlone reports whether a metric needs to know how long jobs take alone.
 func (m metric) ofAlone() bool {
 	return strings.Contains(m.name, "slowdown") || strings.HasPrefix(m.name, "fairness")
@@ -60,7 +68,7 @@ var metrics = func() []metric {
 	}
 	return append(ms,
 		metric{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }},
-		metric{"utilisation", Share, true, func(r *result.Run) float64 { return r.Utilisation }},
+		metric{utilisation, Share, true, func(r *result.Run) float64 { return r.Utilisation }},
 		metric{"fairness between users", Ratio, true, func(r *result.Run) float64 { return r.Fairness.JainSlowdownUsers }},
 	)
 }()
@@ -94,14 +102,15 @@ func levelMetrics() (ms []metric) {
 // Tables divides the rows: the main table, with what the scenario asks for (deadlines, a network, sizes); service levels that some job misses
 // or all meet; and the rest.
 func (out *Comparison) Tables() (main, levels, rest []Row) {
+	always := func(name string) bool { return slices.Contains(mainMetrics, name) && (name != "makespan" || out.batch) }
 	for _, name := range mainMetrics {
-		if row := out.row(name); row != nil {
+		if row := out.row(name); row != nil && always(name) {
 			main = append(main, *row)
 		}
 	}
 	for i, row := range out.Rows {
 		switch {
-		case slices.Contains(mainMetrics, row.Metric):
+		case always(row.Metric):
 		case strings.HasPrefix(row.Metric, levelPrefix):
 			if slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Mean > 0 && c.Mean < 1 }) {
 				levels = append(levels, row)
@@ -126,12 +135,13 @@ func (out *Comparison) row(metric string) *Row {
 
 // moreMetrics are those that not all comparisons have. What they are taken from is in every run.
 func (out *Comparison) moreMetrics() (ms []metric) {
-	due, sized, networked, circuits := true, out.bySize, true, false
+	due, sized, networked, circuits, lost := true, out.bySize, true, false, false
 	classes := map[float64]int{} // runs with such a class, by its lower bound
 	runs := 0
 	for _, seeds := range out.Runs {
 		for _, r := range seeds {
 			due, sized, networked = due && r.Deadlines != nil, sized && r.Spread != nil, networked && r.Traffic != nil
+			lost = lost || r.Tasks.Lost > 0
 			circuits = circuits || networked && r.Traffic.Reconfigured > 0
 			if runs++; sized {
 				for _, g := range r.Spread.BySize {
@@ -139,6 +149,9 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 				}
 			}
 		}
+	}
+	if lost {
+		ms = append(ms, metric{workDone, Share, true, func(r *result.Run) float64 { return r.Utilisation * r.WorkHours / max(r.ContainerHours, 1e-9) }})
 	}
 	if due {
 		ms = append(ms,
@@ -192,6 +205,7 @@ type Row struct {
 	Unit   Unit
 	More   bool // more is better
 	Cells  []Cell
+	vague  bool // a change has a direction, and no known size
 }
 
 // Judgement says what a difference means.
@@ -205,12 +219,13 @@ const (
 	Better                    //
 	Worse                     //
 	Unjudged                  // one seed: a difference without an interval
+	Differs                   // clear, of a metric that is neither good nor bad
 	Apart                     // the two finished different jobs: a difference that says nothing
 	Missing                   // one of the two finished nothing: there is no figure
 )
 
 func (j Judgement) String() string {
-	return [...]string{"first", "same", "unclear", "better", "worse", "unjudged", "different jobs", "missing"}[j]
+	return [...]string{"first", "same", "unclear", "better", "worse", "unjudged", "differs", "different jobs", "missing"}[j]
 }
 
 // Cell is one scheduler's figure and how it differs from the first one's. Figures that do not exist are NaN.
@@ -254,19 +269,24 @@ func rowFrom(m metric, schedulers, seeds int, value func(s, seed int) float64) R
 			c.Mean = math.NaN()
 		}
 		if s > 0 {
-			c.against(row.Cells[0], m.more)
+			if c.against(row.Cells[0], m); m.neutral() && (c.Judgement == Better || c.Judgement == Worse) {
+				c.Judgement = Differs
+			}
 		}
 		row.Cells = append(row.Cells, c)
 	}
 	return row
 }
 
-func (c *Cell) against(first Cell, more bool) {
+func (c *Cell) against(first Cell, m metric) {
 	if math.IsNaN(first.Mean) || math.IsNaN(c.Mean) {
 		c.Diff, c.Judgement = math.NaN(), Missing
 		return
 	}
 	d := result.Paired(first.Values, c.Values)
+	if m.unit == Share { // shown in points, and so judged by them
+		d.Ratio.Known = false
+	}
 	c.Diff = d.Diff.Mean
 	if d.Diff.Known {
 		c.DiffLow, c.DiffHigh = d.Diff.Low, d.Diff.High
@@ -284,7 +304,7 @@ func (c *Cell) against(first Cell, more bool) {
 		c.Judgement = Unjudged
 	case !d.Sure():
 		c.Judgement = Unclear
-	case (c.Diff > 0) == more:
+	case (c.Diff > 0) == m.more:
 		c.Judgement = Better
 	default:
 		c.Judgement = Worse

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -17,6 +19,7 @@ type Picture struct {
 	ByJob    *result.Timeline // containers of each job; nil: there are too many jobs
 	Jobs     []result.JobRow  // nil: there are too many
 	Curves   result.Curves
+	Ceiling  []report.Level // containers of the cluster over time; nil: not counted
 }
 
 // What is kept for a picture: more intervals than a screen has columns, and as many jobs as can be told apart.
@@ -37,20 +40,42 @@ func newPainter() *painter {
 	return &painter{result.NewTimeline(pictureIntervals), result.NewJobTimeline(pictureLines, linePoints), result.NewJobRows(pictureJobs)}
 }
 
-func (p *painter) picture(curves result.Curves) Picture {
-	return Picture{Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), Curves: curves}
+func (p *painter) picture(s *run.Spec, curves result.Curves) Picture {
+	return Picture{Ceiling: ceilingOf(s), Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), Curves: curves}
 }
 
-// ceilingOf is how many containers the cluster has; 0: its nodes are not counted in containers.
-func ceilingOf(c *cluster.Cluster) float64 { return float64(c.Counted()) }
+// ceilingOf is how many containers a run's cluster has, from the start and after each loss and return of nodes; nil: its nodes are not counted in
+// containers.
+func ceilingOf(s *run.Spec) []report.Level {
+	if s.Cluster.Counted() == 0 {
+		return nil
+	}
+	changes := map[unit.Time]int64{0: s.Cluster.Counted()}
+	for _, l := range s.Model.Losses {
+		at := slices.IndexFunc(s.Cluster.Nodes, func(n cluster.Node) bool { return n.Name == l.Node })
+		if at < 0 {
+			continue
+		}
+		lost := (&cluster.Cluster{Slots: s.Cluster.Slots, Nodes: s.Cluster.Nodes[at : at+1]}).Counted()
+		if changes[l.At] -= lost; l.For > 0 {
+			changes[l.At+l.For] += lost
+		}
+	}
+	var out []report.Level
+	n := int64(0)
+	for _, at := range slices.Sorted(maps.Keys(changes)) {
+		n += changes[at]
+		out = append(out, report.Level{From: at.Seconds(), Containers: float64(n)})
+	}
+	return out
+}
 
 // Report makes a report of a comparison (or, with one scheduler, of a single run). Facts, title and commands are the caller's.
-func (out *Comparison) Report(c *cluster.Cluster) report.Data {
+func (out *Comparison) Report() report.Data {
 	d := report.Data{Partial: out.Partial, Seeds: out.Seeds, Size: out.size(), Ground: out.ground()}
 	for _, a := range out.Answers {
 		d.Answers = append(d.Answers, a.Text)
 	}
-	ceiling := ceilingOf(c)
 	for s, name := range out.Schedulers {
 		if s >= len(out.Runs) || len(out.Runs[s]) == 0 {
 			continue
@@ -59,7 +84,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 		if s < len(out.Pictures) && out.Pictures[s].Timeline != nil {
 			p := out.Pictures[s]
 			run.Timeline = report.Timeline{
-				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Waiting: p.Timeline.Waiting, Ceiling: ceiling,
+				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Waiting: p.Timeline.Waiting, Ceiling: p.Ceiling,
 			}
 			if by := p.ByJob; by != nil {
 				run.ByJob = report.Timeline{Edges: by.Edges, Queues: by.Queues, Containers: by.Containers}
@@ -82,7 +107,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 			}
 		}
 		d.Read = out.read
-		d.Notices = out.coverage()
+		d.Notices = slices.Concat(out.Warnings, out.coverage())
 		for _, n := range out.Notes {
 			if !slices.Contains(d.Notices, n) && n != d.Ground && !strings.HasPrefix(n, "partial: ") { // the page has those elsewhere
 				d.Notes = append(d.Notes, n)
@@ -103,7 +128,7 @@ func (out *Comparison) Report(c *cluster.Cluster) report.Data {
 	return d
 }
 
-// size says how much was compared: "1,204 jobs in 4 queues, 5 seeds". Of a workload that the seeds draw, jobs differ from seed to seed.
+// size says how much was compared: "1,204 jobs in 4 queues, 5 replays", or "1,204 to 1,310 jobs in 4 queues, 5 seeds" of a workload that the seeds draw.
 func (out *Comparison) size() string {
 	if len(out.Runs) == 0 || len(out.Runs[0]) == 0 {
 		return ""
@@ -112,14 +137,15 @@ func (out *Comparison) size() string {
 	for _, r := range out.Runs[0] {
 		fewest, most, queues = min(fewest, r.Jobs.Submitted), max(most, r.Jobs.Submitted), max(queues, len(r.ByQueue))
 	}
-	text := unit.Count(most, "job")
+	text, each := unit.Count(most, "job"), "replay"
 	if fewest < most {
+		each = "seed"
 		text = report.Number(fewest) + " to " + text
 	}
 	if queues > 1 {
 		text += " in " + unit.Count(int64(queues), "queue")
 	}
-	return text + ", " + unit.Count(int64(len(out.Seeds)), "seed")
+	return text + ", " + unit.Count(int64(len(out.Seeds)), each)
 }
 
 func reportRows(rows []Row) (list []report.Row) {
@@ -146,20 +172,17 @@ func (row *Row) report() report.Row {
 	out := report.Row{Metric: row.Metric, Unit: map[Unit]report.Unit{Seconds: report.Seconds, Ratio: report.Ratio, Share: report.Share}[row.Unit]}
 	for _, c := range row.Cells {
 		cell := report.Cell{Value: c.Mean, Change: c.Change, Half: math.NaN(), Low: c.ChangeLow, High: c.ChangeHigh}
+		if row.Unit == Share { // in points
+			cell.Change, cell.Low, cell.High = 100*c.Diff, 100*c.DiffLow, 100*c.DiffHigh
+		}
 		switch c.Judgement {
 		case Better:
 			cell.Verdict = report.Better
 		case Worse:
 			cell.Verdict = report.Worse
-		case Unjudged: // without an interval a difference counts from one percent on
-			if d := c.Diff; math.Abs(d) > math.Abs(c.Mean-d)/100 {
-				if cell.Verdict = report.Worse; (d > 0) == row.More {
-					cell.Verdict = report.Better
-				}
-			}
-		case Apart, Missing:
+		case Unjudged, Apart, Missing:
 			cell.Verdict = report.None
-		case First, Same, Unclear:
+		case First, Same, Unclear, Differs:
 		}
 		out.Cells = append(out.Cells, cell)
 	}

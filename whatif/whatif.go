@@ -21,23 +21,25 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Plan is what to compare: every variant is run with every seed. The first variant is the baseline. A variant
-// that has listeners of its own (Sink, SteerLog) is run with one seed.
+// Plan is what to compare: every variant is run with every seed. The first variant is the baseline. Listeners of a variant (Sink, SteerLog)
+// hear its run with the first seed.
 type Plan struct {
 	Variants []run.Spec
 	Seeds    []uint64
+	Fit      bool // run no more seeds than fit ten seconds, but MinReplays at least
 	// Touched names what each variant changes, by variant; nil: nothing in particular. The answer is about these first.
 	Touched [][]Subject
+	// Doubts are those about the history; see Doubt.
+	Doubts Doubts
 	// Pictures asks for what a report shows of the first seed's runs.
 	Pictures bool
 	// BySize asks for rows about slowdowns by the size of jobs.
 	BySize bool
 	// Workers is the number of runs at once; 0: as many as there are processors.
 	Workers int
-	// Note, if set, is called before any work is done if less of it is needed than was requested.
-	Note func(string)
 	// Progress, if set, is called with the share of all the work that is done (negative: unknown) and the number of jobs that have
 	// finished in all runs. It must not block; several goroutines call it.
 	Progress func(done float64, jobs int64)
@@ -81,6 +83,7 @@ type Comparison struct {
 	Rows       []Row
 	Answers    []Answer  // what a person would repeat: one per variant, or of a single run
 	Groups     []Group   // queues, users and classes: of each kind, who loses comes first
+	Warnings   []string  // why none of this may hold; they come first
 	Notes      []string  // caveats
 	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for
 	// Unfinished are the schedulers under which no job finished, in at least one seed, though there were jobs: they have no figures
@@ -88,14 +91,17 @@ type Comparison struct {
 	Unfinished []string
 	Partial    bool
 
-	labels  []string // of the schedulers, in sentences
+	stay    [][][]result.Group // see pool
+	labels  []string           // of the schedulers, in sentences
 	touched [][]Subject
-	common  int      // rows that all comparisons have, and the share of met deadlines
-	read    []string // notes of the workload's reader, for the first seed
-	drawn   string   // what each seed draws for itself; "": the jobs are the same
-	other   []bool   // by scheduler: it has another workload than the first
-	fixed   bool     // seeds make no difference, so one was run
-	alike   bool     // several seeds gave the same figures
+	common  int       // rows that all comparisons have, and the share of met deadlines
+	read    []string  // notes of the workload's reader, for the first seed
+	drawn   string    // what each seed draws for itself; "": the jobs are the same
+	other   []bool    // by scheduler: it has another workload than the first
+	within  unit.Time // by how much submissions move in a perturbed replay; 0: they do not
+	alike   bool      // several seeds gave the same figures
+	batch   bool      // all jobs are there from the start: their makespan says something
+	doubts  Doubts
 	// bySize asks for rows about slowdowns by size.
 	bySize bool
 }
@@ -112,32 +118,49 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 		if err := v.Check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.names[i], err)
 		}
-		if len(p.Seeds) > 1 && (v.Sink != nil || v.SteerLog != nil) {
-			return nil, fmt.Errorf("%s: %d seeds cannot share one listener", c.names[i], len(p.Seeds))
-		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if len(p.Seeds) > 1 && c.deterministic(ctx) {
-		p.Seeds = p.Seeds[:1]
-		if c.plan, c.fixed = p, true; p.Note != nil {
-			p.Note(fixedNote)
-		}
+	n := len(p.Seeds)
+	if p.Fit {
+		n = min(n, MinReplays) // at least
 	}
-	c.progress = make([]gauge, len(p.Variants)*len(p.Seeds))
+	c.progress = make([]gauge, len(p.Variants)*n)
 	c.runs = make([][]*result.Run, len(p.Variants))
 	for i := range c.runs {
 		c.runs[i] = make([]*result.Run, len(p.Seeds))
 	}
 	c.pictures = make([]Picture, len(p.Variants))
+	if len(p.Variants) > 1 {
+		if _, err := c.cache.within(ctx); err != nil && ctx.Err() == nil {
+			return nil, fmt.Errorf("%s, seed %d: %w", c.names[0], p.Seeds[0], err)
+		}
+	}
+	if c.findMoves(ctx); c.moved != nil {
+		c.stay = make([][][]result.Group, len(p.Variants))
+		for i := range c.stay {
+			c.stay[i] = make([][]result.Group, len(p.Seeds))
+		}
+	}
 
 	// Seed by seed, so that a seed's jobs and times on the empty cluster can be dropped once its runs are done.
-	run.Each(ctx, len(c.progress), p.Workers, func(i int) {
-		if err := c.run(ctx, i%len(p.Variants), i/len(p.Variants)); err != nil {
-			c.fail(i, err)
-			stop()
-		}
-	})
+	play := func(from, to int) {
+		run.Each(ctx, (to-from)*len(p.Variants), p.Workers, func(i int) {
+			i += from * len(p.Variants)
+			if err := c.run(ctx, i%len(p.Variants), i/len(p.Variants)); err != nil {
+				c.fail(i, err)
+				stop()
+			}
+		})
+	}
+	from := 0
+	if p.Fit {
+		play(0, 1)
+		from, n = 1, c.fit()
+		c.progress = append(c.progress, make([]gauge, n*len(p.Variants)-len(c.progress))...)
+		c.plan.Seeds = p.Seeds[:n]
+	}
+	play(from, n)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -149,12 +172,13 @@ type pool struct {
 	plan  Plan
 	names []string
 	cache *cache
-	// fixed says that seeds make no difference, so that one is run.
-	fixed bool
 	// Each of these is written by the goroutine that ran it.
 	runs     [][]*result.Run
 	pictures []Picture
-	read     []string // notes of the first run's reader
+	stay     [][][]result.Group // by scheduler, then seed: queues without the jobs that a variant moves; nil: none moves any
+	read     []string           // notes of the first run's reader
+
+	moved map[string]bool // jobs that some variant moves to another queue; nil: none
 
 	mu       sync.Mutex
 	err      error
@@ -215,10 +239,18 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 		}
 		return wrap(err)
 	}
+	if seed > 0 {
+		s.Sink, s.SteerLog, s.Containers = nil, nil, nil
+	}
 	var paint *painter
 	if p.Pictures && seed == 0 {
 		paint = newPainter()
 		s.Sink = result.Tee(paint.timeline, paint.byJob, paint.jobs, s.Sink)
+	}
+	var stay *staying
+	if c.moved != nil {
+		stay = &staying{result.NewCollector(result.Options{}), c.moved}
+		s.Sink = result.Tee(stay, s.Sink)
 	}
 	at := seed*len(p.Variants) + variant
 	s.Progress = func(g sim.Progress) { c.update(at, share(g.Finished, total), g.Finished) }
@@ -226,12 +258,14 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	if err != nil {
 		return wrap(err)
 	}
-	c.runs[variant][seed] = got.Run
+	if c.runs[variant][seed] = got.Run; stay != nil {
+		c.stay[variant][seed] = stay.queues()
+	}
 	if variant == 0 && seed == 0 {
 		c.read = got.Notes
 	}
 	if paint != nil {
-		c.pictures[variant] = paint.picture(got.Curves)
+		c.pictures[variant] = paint.picture(&s, got.Curves)
 	}
 	c.update(at, 1, got.Jobs.Finished)
 	return nil

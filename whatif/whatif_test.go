@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -99,7 +98,7 @@ func TestFairHelpsShortJobs(t *testing.T) {
 	if len(c.Answers) != 1 || !strings.HasPrefix(c.Answers[0].Text, "fair: ") || !strings.Contains(c.Answers[0].Text, " to -") {
 		t.Errorf("answers %+v", c.Answers)
 	}
-	if len(c.Notes) != 1 || c.Notes[0] != "intervals are 95 % over 5 seeds only: the workload is taken as it is, and another day may differ by more" || c.Partial {
+	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "intervals are 95 % over 5 replays that move each submission by up to ") || c.Partial {
 		t.Errorf("notes %q, partial %v", c.Notes, c.Partial)
 	}
 }
@@ -114,65 +113,53 @@ func TestTheSameSchedulerTwiceIsTheSame(t *testing.T) {
 			t.Errorf("%s: %v", r.Metric, r.Cells[1].Judgement)
 		}
 	}
-	if want := "fifo (2): the cluster as a whole: the same figures throughout as fifo."; c.Answers[0].Text != want {
+	if want := "fifo (2): the same figures throughout as fifo."; c.Answers[0].Text != want {
 		t.Errorf("%+v", c.Answers)
 	}
 }
 
-// A scenario without randomness is found out before it is run, and run once.
-func TestNoRandomnessTakesOneSeed(t *testing.T) {
-	p := plan(t, workload.Fixed(10*unit.Second), 3, "fifo", "fair")
-	var runs atomic.Int64
-	var before []string
-	p.Note = func(text string) {
-		before = append(before, fmt.Sprintf("after %d runs: %s", runs.Load(), text))
-	}
-	p.each(func(s *run.Spec) { s.About = func(uint64) result.Scenario { runs.Add(1); return result.Scenario{} } })
+// A history in which nothing is random is perturbed all the same: seed 1 replays it as it was, the others move its submissions, and every variant
+// sees the same ones.
+func TestReplaysArePerturbed(t *testing.T) {
+	p := plan(t, workload.Fixed(10*unit.Second), 6, "fifo", "fair", "fifo")
 	c, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs.Load() != 2 || !slices.Equal(c.Seeds, []uint64{1}) || !slices.Equal(c.Notes, []string{fixedNote}) || !slices.Equal(before, []string{"after 0 runs: " + fixedNote}) {
-		t.Errorf("%d runs, seeds %v, notes %q, said before %q", runs.Load(), c.Seeds, c.Notes, before)
+	alone, err := Compare(context.Background(), plan(t, workload.Fixed(10*unit.Second), 1, "fifo"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if strings.Contains(c.Answers[0].Text, " to ") {
-		t.Errorf("an interval without randomness: %+v", c.Answers)
+	if d := gocmp.Diff(alone.Runs[0][0].Metrics, c.Runs[0][0].Metrics); d != "" {
+		t.Errorf("seed 1 is not the history as it was: %s", d)
+	}
+	means := map[float64]bool{}
+	for i, r := range c.Runs[0] {
+		means[r.Metrics.Elapsed.Mean] = true
+		if d := gocmp.Diff(r.Metrics, c.Runs[2][i].Metrics); d != "" {
+			t.Errorf("seed %d differs between variants: %s", i+1, d)
+		}
+	}
+	if len(means) < 5 || c.alike {
+		t.Errorf("6 replays have %d means", len(means))
 	}
 }
 
-// Whatever draws from the seed keeps the seeds; and where no draw is known, more seeds would have given the same figures.
-func TestRandomnessIsNotMissed(t *testing.T) {
-	fixed := workload.Fixed(10 * unit.Second)
-	for name, c := range map[string]struct {
-		length workload.Lengths
-		change func(*run.Spec)
-		runs   int
-	}{
-		"nothing":    {fixed, func(*run.Spec) {}, 1},
-		"start-up":   {fixed, func(s *run.Spec) { s.Model.StartUp = unit.Second }, 1},
-		"lengths":    {random, func(*run.Spec) {}, 3},
-		"heartbeats": {fixed, func(s *run.Spec) { s.Model.Heartbeat = unit.Second }, 3},
-		"failures":   {fixed, func(s *run.Spec) { s.Model.FailTask = 0.1 }, 3},
-		"blocks":     {fixed, func(s *run.Spec) { s.Model.Replicas = 3 }, 3},
-		"stragglers": {fixed, func(s *run.Spec) { s.Model.Stragglers = sim.Stragglers{Share: 0.1, Factor: 3} }, 3},
-		"jobs":       {fixed, func(s *run.Spec) { s.Workload.Drawn = true }, 3},
-		"too many":   {fixed, func(s *run.Spec) { s.Workload.InMemory = -1 }, 3},
-	} {
-		p := plan(t, c.length, 3, "fifo", "fair")
-		p.each(c.change)
-		got, err := Compare(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Runs[0]) != c.runs {
-			t.Errorf("%s: %d seeds were run, want %d", name, len(got.Runs[0]), c.runs)
-		}
-		if c.runs > 1 {
-			continue
-		}
-		p.Variants[0].Workload.InMemory = -1 // too many to look at: all seeds are run
-		if all, err := Compare(context.Background(), p); err != nil || len(all.Seeds) != 3 || !all.alike {
-			t.Errorf("%s: three seeds differ (%v)", name, err)
+// As many replays are run as fit, and at least five; the same number on every machine.
+func TestReplaysFit(t *testing.T) {
+	p := plan(t, random, MaxReplays, "fifo", "fair")
+	p.Fit = true
+	c, err := Compare(context.Background(), p)
+	if err != nil || len(c.Seeds) != MaxReplays || c.Partial {
+		t.Fatalf("%d seeds, %v", len(c.Seeds), err)
+	}
+	of := func(events int64) int {
+		c := &pool{plan: p, runs: [][]*result.Run{{{Events: events}}, {{Events: events}}, {nil}}}
+		return c.fit()
+	}
+	for events, want := range map[int64]int{0: 20, 400_000: 20, fitEvents / 20: 10, fitEvents / 2: 5, 100 * fitEvents: 5} {
+		if got := of(events); got != want {
+			t.Errorf("%d events: %d replays, want %d", events, got, want)
 		}
 	}
 }
@@ -182,7 +169,7 @@ func TestOneSeedHasNoInterval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one seed") || strings.Contains(c.Answers[0].Text, " to ") {
+	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one replay: ") || strings.Contains(c.Answers[0].Text, " to ") {
 		t.Errorf("notes %q, answers %+v", c.Notes, c.Answers)
 	}
 	if w := row(t, c, "median wait"); w.Cells[1].Judgement != Unjudged || !math.IsNaN(w.Cells[1].ChangeLow) {
@@ -206,7 +193,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 			if err := c.WriteJSON(&got); err != nil {
 				t.Fatal(err)
 			}
-			if err := report.Write(&got, c.Report(p.Variants[0].Cluster)); err != nil {
+			if err := report.Write(&got, c.Report()); err != nil {
 				t.Fatal(err)
 			}
 			if want == nil {
@@ -260,7 +247,7 @@ func TestVariantsMayDifferInAnything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for s, r := range alone.Runs[0] {
+		for s, r := range alone.Runs[0][:1] { // the second is perturbed only where there is something to compare
 			if d := gocmp.Diff(r, together.Runs[i][s], cmpopts.IgnoreUnexported(result.Run{}), cmpopts.EquateNaNs()); d != "" {
 				t.Errorf("%s, seed %d: %s", together.Schedulers[i], p.Seeds[s], d)
 			}
@@ -372,10 +359,18 @@ func TestCeiling(t *testing.T) {
 	yarn := &cluster.Cluster{Nodes: []cluster.Node{{Room: unit.Resources{Mem: 1536, Cores: 8}}}}
 	slots := &cluster.Cluster{Slots: true, Nodes: []cluster.Node{{MapSlots: 4, ReduceSlots: 2}}}
 	plain := &cluster.Cluster{Nodes: []cluster.Node{{Room: cluster.Unit.Times(6)}, {Room: cluster.Unit.Times(2)}}}
-	for want, c := range map[float64]*cluster.Cluster{0: yarn, 6: slots, 8: plain} {
-		if got := ceilingOf(c); got != want {
+	for want, c := range map[float64]*cluster.Cluster{6: slots, 8: plain} {
+		if got := ceilingOf(&run.Spec{Cluster: c}); !slices.Equal(got, []report.Level{{Containers: want}}) {
 			t.Errorf("%s: %v, want %v", c, got, want)
 		}
+	}
+	if got := ceilingOf(&run.Spec{Cluster: yarn}); got != nil {
+		t.Errorf("%v", got)
+	}
+	plain.Nodes[0].Name = "a"
+	lossy := run.Spec{Cluster: plain, Model: sim.Model{Losses: []sim.Loss{{Node: "a", At: unit.Hour, For: unit.Minute}}}}
+	if got := ceilingOf(&lossy); !slices.Equal(got, []report.Level{{From: 0, Containers: 8}, {From: 3600, Containers: 2}, {From: 3660, Containers: 8}}) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -388,7 +383,7 @@ func TestMoreRows(t *testing.T) {
 		}
 		return out
 	}
-	p := plan(t, workload.Fixed(10*unit.Second), 1, "fifo", "fair")
+	p := plan(t, workload.Fixed(10*unit.Second), 5, "fifo", "fair")
 	plain, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -408,7 +403,7 @@ func TestMoreRows(t *testing.T) {
 	if got := names(plain); slices.Contains(got, "deadlines met") {
 		t.Error(got)
 	}
-	if d := gocmp.Diff([]string{"makespan", "utilisation", "deadlines met", "mean tardiness", "max tardiness"}, names(due)); d != "" {
+	if d := gocmp.Diff([]string{"mean slowdown", "utilisation", "deadlines met", "mean tardiness", "max tardiness"}, names(due)); d != "" {
 		t.Error(d)
 	}
 	if d := gocmp.Diff([]string{"max tardiness", "V(95) of slowdown", "SCV of slowdown", "mean slowdown, size 10 to 31.6 s", "mean slowdown, size 3,162 to 10,000 s"}, names(sized)); d != "" {

@@ -106,6 +106,19 @@ func (j *Job) Tasks() int64 {
 	return n
 }
 
+// Work is about how long the job's tasks take in all, in container-seconds: from a few tasks of each stage.
+func (j *Job) Work() (sum float64) {
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		const sampled = 16
+		n := min(s.Tasks, sampled)
+		for k := range n {
+			sum += s.Length.Draw(k*s.Tasks/n, 1).Seconds() * float64(s.Tasks) / float64(n)
+		}
+	}
+	return sum
+}
+
 // Validate reports why the job cannot run.
 func (j *Job) Validate() error {
 	fail := func(format string, args ...any) error {

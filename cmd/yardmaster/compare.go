@@ -16,6 +16,7 @@ func newCompare() *cobra.Command {
 	var (
 		flags   scenarioFlags
 		out     output
+		rows    rowsOut
 		verbose bool
 	)
 	cmd := &cobra.Command{
@@ -40,16 +41,23 @@ func newCompare() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := setup.CheckQueues(); err != nil {
+				return asUsage(err)
+			}
 			plan, err := variants(setup)
 			if err != nil {
 				return err
 			}
-			plan.Pictures, plan.BySize = out.report != "", out.bySize
-			files, err := out.prepare(cmd.Context())
+			plan.Pictures, plan.BySize, plan.Doubts = out.report != "", out.bySize, doubts(setup, plan.Touched)
+			files, err := out.prepare(cmd.Context(), [2]string{"csv", rows.csv})
 			if err != nil {
 				return err
 			}
 			defer files.discard()
+			if err := rows.prepare(cmd.Context(), plan.Variants); err != nil {
+				return err
+			}
+			defer rows.discard()
 			c, err := compare(cmd.Context(), "comparing", setup, plan)
 			if err != nil {
 				return err
@@ -57,7 +65,6 @@ func newCompare() *cobra.Command {
 			if len(c.Seeds) == 0 {
 				return errors.New("stopped before one seed had run under every scheduler: nothing to compare")
 			}
-			c.Notes = append(c.Notes, doubts(setup, plan.Touched)...)
 			// Show the results first: a file that cannot be written must not lose them.
 			w := cmd.OutOrStdout()
 			if out.json {
@@ -68,12 +75,13 @@ func newCompare() *cobra.Command {
 				showComparison(w, c, verbose, "--verbose")
 			}
 			err = errors.Join(err, writeReport(files["report"], comparisonTitle(c), s.Command("compare"), setup, c),
-				watch.write(files["timing"], eventsOf(c)))
+				watch.write(files["timing"], eventsOf(c)), rows.write(cmd.Context(), plan.Variants, setup.Scenario.Seed),
+				files["csv"].write(func(w io.Writer) error { return writeCSV(w, c) }))
 			switch {
 			case err != nil:
 				return err
 			case !out.json:
-				showFiles(w, "", out.report)
+				showFiles(w, rows.dir, out.report)
 			}
 			switch {
 			case c.Partial:
@@ -86,6 +94,7 @@ func newCompare() *cobra.Command {
 	}
 	flags.add(cmd, func(*scenario.Setting) bool { return true })
 	out.add(cmd)
+	rows.add(cmd)
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all metrics, queues, users, classes and assumptions")
 	setGroup(cmd.Flags(), headings[3], "verbose")
 	return cmd
@@ -118,18 +127,18 @@ func variants(base *scenario.Setup) (whatif.Plan, error) {
 }
 
 // doubts says why the history cannot carry a conclusion about what the variants touch. A workload that cannot be read again is not doubted.
-func doubts(base *scenario.Setup, touched [][]whatif.Subject) []string {
-	if strings.HasPrefix(base.Workload.Title, "synth:") {
-		return nil // it is no history
+func doubts(base *scenario.Setup, touched [][]whatif.Subject) (none whatif.Doubts) {
+	if strings.HasPrefix(base.Workload.Title, "synth:") || base.Workload.Once {
+		return none // it is no history
 	}
 	src, err := base.Workload.Open(base.Scenario.Seed)
 	if err != nil {
-		return nil
+		return none
 	}
 	if c, ok := src.(io.Closer); ok {
 		defer c.Close()
 	}
-	found, _ := whatif.Doubts(src, base.Cluster, touched)
+	found, _ := whatif.Doubt(src, base.Cluster, touched)
 	return found
 }
 
@@ -154,5 +163,5 @@ func seedsTitle(seeds []uint64) string {
 	if len(seeds) == 1 {
 		return fmt.Sprintf("seed %d", seeds[0])
 	}
-	return fmt.Sprintf("%d seeds (%d to %d)", len(seeds), seeds[0], seeds[len(seeds)-1])
+	return fmt.Sprintf("%d replays (seeds %d to %d)", len(seeds), seeds[0], seeds[len(seeds)-1])
 }

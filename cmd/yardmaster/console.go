@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // console is standard output. It is buffered, and the first error is kept for the end: the verbs
@@ -55,9 +55,17 @@ func show(w io.Writer) {
 	}
 }
 
+// sayCuts says which applications were not read as the ResourceManager sent them, each once; said counts them.
+func sayCuts(c *rest.Client, said *int, say func(format string, args ...any)) {
+	for _, text := range c.Cuts(*said) {
+		say("Note: %s.", text)
+		*said++
+	}
+}
+
 // noticesTo makes a function that writes one line: text from a server cannot make a second one.
 func noticesTo(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) {
-		fmt.Fprintln(w, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`))
+		fmt.Fprintln(w, term.Line(fmt.Sprintf(format, args...)))
 	}
 }

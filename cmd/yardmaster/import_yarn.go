@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,9 +80,10 @@ func newImportYarn() *cobra.Command {
 	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several separated by commas")
 	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; default: as the history server reports (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
-	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day on (2026-11-01); all: without limit")
-	fs.StringVar(&f.until, "until", "", "leave out what finished after this `TIME` before now, or after the end of a day (2026-11-07)")
+	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day or time on (2026-11-01, 2026-11-01T14:30); all: without limit")
+	fs.StringVar(&f.until, "until", "", "leave out what finished after this `TIME` before now, after the end of a day (2026-11-07), or after a time (2026-11-07T14:30)")
 	fs.BoolVar(&f.running, "running", false, "include applications that are running, with what they have held so far")
+	f.addTimeout(cmd, 0, "give up after this `TIME` (default: no limit)")
 	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "at most `N` requests a second to the ResourceManager")
 	fs.IntVar(&f.parallel, "parallel", 4, "read `N` history files at a time")
@@ -90,13 +91,18 @@ func newImportYarn() *cobra.Command {
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by pseudonyms")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` from which pseudonyms are made; the same salt gives the same names. Default: drawn once and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
-	setGroup(fs, headings[6], "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running")
+	setGroup(fs, headings[6], "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running", "timeout")
 	setGroup(fs, headings[3], "anonymise", "salt", "output")
 	return cmd
 }
 
 func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 	ctx := cmd.Context()
+	if f.timeout > 0 {
+		var stop func()
+		ctx, stop = context.WithTimeout(ctx, f.timeout)
+		defer stop()
+	}
 	now := time.Now()
 	since, err := when("--since", f.since, now)
 	if err != nil {
@@ -138,7 +144,7 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 		if err != nil {
 			return err
 		}
-		o.Files = history.WebHDFS(o.Client.Files(), dir)
+		o.Files, o.Check = history.WebHDFS(o.Client.Files(), dir), o.History
 	}
 	line := term.NewProgress(os.Stderr, "importing")
 	if line.Active() {
@@ -146,6 +152,9 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 	}
 	sum, err := history.Run(ctx, o)
 	line.End()
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("--timeout %v is over: %w", f.timeout, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -183,15 +192,10 @@ func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
 	if f.doneDir != "" {
 		return f.doneDir, nil
 	}
-	dir, err := history.DoneDir(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	dir = cmp.Or(dir, history.DefaultDoneDir)
-	return dir, nil
+	return history.DoneDir(ctx, c)
 }
 
-// when parses 7d, 36h (before now), 2026-11-01 (its start) or all (no time).
+// when parses 7d, 36h (before now), 2026-11-01 (its start), 2026-11-01T14:30 (with seconds and a zone or without) or all (no time).
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "all" && flag == "--since" {
 		return time.Time{}, nil
@@ -199,11 +203,16 @@ func when(flag, text string, now time.Time) (time.Time, error) {
 	if isDay(text) {
 		return time.ParseInLocation(time.DateOnly, text, time.Local)
 	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return at, nil
+		}
+	}
 	t, err := unit.ParseTime(text)
 	if err != nil || t < 0 || t > 100*365*unit.Day {
-		words := "a length of time (7d, 36h) or a day (2026-11-01)"
+		words := "a length of time (7d, 36h), a day (2026-11-01) or a time (2026-11-01T14:30)"
 		if flag == "--since" {
-			words = "a length of time (7d, 36h), a day (2026-11-01) or all"
+			words = "a length of time (7d, 36h), a day (2026-11-01), a time (2026-11-01T14:30) or all"
 		}
 		return time.Time{}, misuse("", "%s: %q is not %s", flag, text, words)
 	}

@@ -14,6 +14,7 @@ import (
 // TestImportYarn types import yarn as a person would. $RECORDED is a folder of real history files; $RM answers as a ResourceManager of three
 // nodes that remembers one application, enough to see what the command does with it. Real daemons are met in yarn/history's own tests.
 func TestImportYarn(t *testing.T) {
+	t.Parallel()
 	recorded, err := filepath.Abs("../../yarn/jhist/testdata/recorded")
 	if err != nil {
 		t.Fatal(err)

@@ -182,7 +182,7 @@ func TestLabHostileAM(t *testing.T) {
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !f(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it did not come so far: %s", what)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/user"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +19,18 @@ type login struct {
 	krb    krb.Options
 	spnego bool
 	tls    rest.TLS
+
+	timeout time.Duration // 0: as without the flag
 }
 
 // addRM adds the flag for the ResourceManagers.
 func (l *login) addRM(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&l.rm, "rm", nil, "web `URL` of the ResourceManager; several separated by commas")
+}
+
+// addTimeout adds the flag for the time that a command, or a step of it, may take.
+func (l *login) addTimeout(cmd *cobra.Command, otherwise time.Duration, what string) {
+	cmd.Flags().DurationVar(&l.timeout, "timeout", otherwise, what)
 }
 
 // addWho adds the flags for authentication.

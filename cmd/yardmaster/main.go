@@ -87,8 +87,11 @@ func run(ctx context.Context, args []string) int {
 func tell(err error) int {
 	ink := term.InkFor(os.Stderr)
 	for i, line := range strings.Split(term.Clean(err.Error()), "\n") {
-		if i == 0 {
+		switch {
+		case i == 0:
 			line = ink.Bad("yardmaster: ") + line
+		case line != "" && line[0] != ' ': // a server's words must not pass as ours
+			line = "  " + line
 		}
 		fmt.Fprintln(os.Stderr, line)
 	}

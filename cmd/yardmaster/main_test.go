@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 
 // TestScript types commands as a person would. Run with UPDATE=1 to rewrite what is compared as a whole.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",

@@ -55,11 +55,12 @@ func newPlan() *cobra.Command {
 	fs.BoolVar(&p.batch, "batch", false, "plan for the makespan of jobs that are all there at the start, not for the completion times of jobs that arrive over time")
 	fs.IntVar(&p.settings.Batches, "sub-batches", 5, "divide a batch into `N` parts of similar demand")
 	fs.Float64Var(&p.settings.Over, "over-provision", 0, "extra containers for each job, as a `SHARE` of its tasks: for errors of the forecast, and for jobs outside the plan")
+	fs.BoolVar(&p.settings.InOrder, "in-order", false, "let a rack run what is planned for it in the order of the plan, that of arrivals; by default smaller jobs go first")
 	fs.StringVar(&p.model, "shuffle-model", string(plan.Disjoint), "`MODEL` of a shuffle whose racks are not known yet: disjoint, port-load or printed")
 	fs.StringVar(&p.contended, "contended", "", "`RATE` of a rack's uplink to plan with, where others use it too (default: its own)")
 	fs.StringVar(&p.heavyInput, "heavy-input", "", "input `SIZE` above which a job outside the plan is presumed to have a large shuffle (default 10^9 bytes)")
 	fs.BoolVar(&p.limit, "limit-others", false, "keep jobs outside the plan in few racks too: an experiment, it makes all jobs slower")
-	setGroup(fs, headings[10], "planner", "batch", "sub-batches", "over-provision", "shuffle-model", "contended", "heavy-input", "limit-others")
+	setGroup(fs, headings[10], "planner", "batch", "sub-batches", "over-provision", "in-order", "shuffle-model", "contended", "heavy-input", "limit-others")
 	fs.Float64Var(&p.errors.Recurring, "recurring", 1, "`SHARE` of jobs that recur, drawn at random: only they are planned")
 	fs.Float64Var(&p.errors.Shuffle, "shuffle-error", 0, "relative error of predicted shuffle sizes, up or down (an experiment)")
 	fs.Float64Var(&p.errors.Shifted, "shifted", 0, "`SHARE` of jobs whose predicted arrival is wrong (an experiment)")
@@ -157,6 +158,9 @@ func makePlan(cmd *cobra.Command, s scenario.Scenario, p *planFlags) error {
 	return nil
 }
 
+// littleLoad is the load of uplinks below which there is little to spare: the studies have a mean shorter by a few percent at 0.05 to 0.1, and by 12 to 58 % from 0.3 on.
+const littleLoad = 0.2
+
 // shownJobs is the number of planned jobs that are shown, those with the largest shuffles.
 const shownJobs = 20
 
@@ -174,7 +178,14 @@ func showPlan(w io.Writer, p *plan.Plan) {
 	if p.Cluster.Circuit > 0 && p.Settings.Planner == plan.JobPacker {
 		t.Add("over circuits", fmt.Sprintf("%s with a shuffle of %s or more, %.0f %% of the shuffled bytes", unit.Count(int64(heavy), "job"), unit.Bytes(p.Cluster.Elephant), 100*over/max(all, 1)))
 	}
+	load, networked := p.UplinkLoad()
+	if networked {
+		t.Add("uplinks", fmt.Sprintf("%.0f %% loaded by all shuffles, if these are spread over the racks and take the time of the plan", 100*load))
+	}
 	fmt.Fprint(w, draw(t))
+	if networked && load < littleLoad {
+		say(w, "The uplinks have little to do, so a plan has little to gain: use fair, unless a comparison of both says otherwise.")
+	}
 	jobs := slices.Clone(p.Jobs)
 	slices.SortStableFunc(jobs, func(a, b plan.Placed) int { return cmp.Compare(b.Shuffle, a.Shuffle) })
 	fmt.Fprintln(w)

@@ -39,7 +39,7 @@ func newReproduce() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.IntVar(&r.seeds, "seeds", 10, "run every experiment with `N` seeds")
+	fs.IntVar(&r.seeds, "seeds", experiment.EnoughSeeds, "run every experiment with `N` seeds")
 	fs.Uint64Var(&r.first, "seed", 1, "the first seed `N`")
 	fs.StringVar(&r.from, "from", "", "show what an earlier command wrote with --json to `FILE` and run nothing")
 	fs.BoolVar(&r.rejudge, "rejudge", false, "with --from: judge its figures again, by the checks of this build")

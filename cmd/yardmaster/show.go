@@ -114,7 +114,7 @@ func showCounts(w io.Writer, r *result.Run) {
 	}
 	fmt.Fprint(w, draw(t))
 	for _, x := range r.Refusals {
-		fmt.Fprintf(w, "  not finished, %s: %s\n", count(x.Jobs), x.Reason)
+		fmt.Fprintf(w, "  not finished, %s: %s\n", count(x.Jobs), term.Line(x.Reason))
 	}
 	if r.Jobs.Finished == 0 && r.Jobs.Refused > 0 {
 		say(w, dealHint)
@@ -179,11 +179,14 @@ func trafficLines(n *result.Traffic) []string {
 		l := n.Busiest[0]
 		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s", l.Name, whatif.Format(l.Utilisation, whatif.Share), times(l.Crossings)))
 	}
-	line := "links between racks congested " + times(n.Congested)
+	line := fmt.Sprintf("links between racks %s loaded, congested %s", whatif.Format(n.UplinkLoad, whatif.Share), times(n.Congested))
 	if n.MapProgress > 0 {
 		line += fmt.Sprintf("; %s of a job's maps done when its first reduce starts", whatif.Format(n.MapProgress, whatif.Share))
 	}
 	lines = append(lines, line)
+	if n.ReduceIdle > 0 {
+		lines = append(lines, fmt.Sprintf("%s of the container-time was held by reduces that waited for maps or data", whatif.Format(n.ReduceIdle, whatif.Share)))
+	}
 	return lines
 }
 
@@ -198,21 +201,25 @@ func times(n int64) string {
 const dealHint = "No job ran. If their queues are not in the scheduler's file, reassign them: --queues NAME,NAME"
 
 func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
-	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}, Ink: ink}
+	t := term.Table{Head: []string{"queue", "jobs", "median wait", "p95 wait", "median elapsed", "p95 elapsed"}, Ink: ink}
+	slowdowns := slices.ContainsFunc(groups, func(g result.Group) bool { return g.Slowdown.Count > 0 })
+	if slowdowns {
+		t.Head = []string{"queue", "jobs", "median wait", "p95 wait", "median slowdown", "p95 slowdown"}
+	}
 	var waits, elapsed []float64
 	for _, g := range groups {
 		waits, elapsed = append(waits, g.Wait.Median, g.Wait.P95), append(elapsed, g.Elapsed.Median, g.Elapsed.P95)
 	}
 	wait, took := unit.ColumnOf(waits).Format, unit.ColumnOf(elapsed).Format
 	for _, g := range groups {
-		if g.Slowdown.Count == 0 {
-			t.Head = []string{"queue", "jobs", "median wait", "p95 wait", "median elapsed", "p95 elapsed"}
-			t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
-				took(g.Elapsed.Median), took(g.Elapsed.P95))
-			continue
+		last := [2]string{took(g.Elapsed.Median), took(g.Elapsed.P95)}
+		switch {
+		case slowdowns && g.Slowdown.Count == 0: // none of its jobs finished
+			last = [2]string{"-", "-"}
+		case slowdowns:
+			last = [2]string{whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio)}
 		}
-		t.Add(g.Name, count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95),
-			whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio))
+		t.Add(term.Name(g.Name), count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95), last[0], last[1])
 	}
 	fmt.Fprintln(w, draw(t))
 }
@@ -265,7 +272,7 @@ func say(w io.Writer, sentence string) {
 		fmt.Fprint(w, term.Wrap(sentence, "", columns))
 		return
 	}
-	fmt.Fprintln(w, sentence)
+	fmt.Fprintln(w, term.Line(sentence))
 }
 
 // draw draws a table for standard output.
@@ -283,6 +290,10 @@ func showComparison(w io.Writer, c *whatif.Comparison, verbose bool, elsewhere s
 	ink := term.InkFor(os.Stdout)
 	if c.Partial {
 		fmt.Fprintln(w, ink.Warn("PARTIAL: stopped before the end; the figures cover only a part of the work"))
+	}
+	for _, text := range c.Warnings {
+		say(w, ink.Warn("WARNING: "+text))
+		fmt.Fprintln(w)
 	}
 	for _, a := range c.Answers {
 		showHeadline(w, a.Text, ink)
@@ -381,7 +392,7 @@ func showGroups(w io.Writer, groups []whatif.Group, names []string, all bool, el
 			continue
 		}
 		shown++
-		name, jobs := g.Name, count(g.Jobs[0])
+		name, jobs := term.Name(g.Name), count(g.Jobs[0])
 		if touched {
 			name += " (changed)"
 		}

@@ -9,11 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
 )
 
@@ -38,7 +41,7 @@ func newSimulate() *cobra.Command {
 			}
 			if s.Seeds > 1 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "note: simulate runs one seed (%d); \"yardmaster compare\" runs all %d\n", s.Seed, s.Seeds)
-				s.Seeds = 1
+				s.Seeds = 0
 			}
 			switch n := len(s.Steering.Policies); {
 			case n > 1:
@@ -66,6 +69,9 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	setup, err := resolve(s)
 	if err != nil {
 		return err
+	}
+	if err := setup.CheckQueues(); err != nil {
+		return asUsage(err)
 	}
 	var folder *result.Folder
 	if dir != "" {
@@ -97,6 +103,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	}
 	// Show the results first: a file that cannot be written must not lose them.
 	run := c.Runs[0][0]
+	defer noteNoEffect(cmd.ErrOrStderr(), run)
 	if out.json {
 		err = run.WriteJSON(w)
 	} else {
@@ -115,9 +122,30 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	case c.Partial:
 		return errPartial
 	case run.Jobs.Finished == 0:
-		return errIdle(run.Scenario.Scheduler)
+		return whyIdle(run)
 	}
 	return nil
+}
+
+// whyIdle says that no job finished, with the most frequent reason and, last, what to do about it.
+func whyIdle(r *result.Run) error {
+	err := errIdle(r.Scenario.Scheduler)
+	if len(r.Refusals) > 0 {
+		err = fmt.Errorf("%w\n%s: %s", err, unit.Count(r.Refusals[0].Jobs, "job"), term.Line(r.Refusals[0].Reason))
+	}
+	if r.Jobs.Refused > 0 {
+		err = fmt.Errorf("%w\n%s", err, dealHint)
+	}
+	return err
+}
+
+// noteNoEffect repeats, last of all, what was asked for in vain.
+func noteNoEffect(w io.Writer, r *result.Run) {
+	for _, text := range r.Assumptions {
+		if strings.HasSuffix(text, result.NoEffect) {
+			fmt.Fprintln(w, "note: "+text)
+		}
+	}
 }
 
 // writeSteerLog writes the decisions of a steering policy, if requested.

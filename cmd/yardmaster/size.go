@@ -54,7 +54,7 @@ func newSize() *cobra.Command {
 	fs.Float64Var(&own.budget, "budget", 0, "what all machines may cost, in the currency of the cluster file; 0: as much as its machines")
 	fs.IntVar(&own.racks, "max-racks", 0, "try up to `N` racks of scale-up machines; 0: as many as a third of the budget buys")
 	fs.StringVar(&own.by, "by", sizing.Metrics[0].Name, "`METRIC` to minimise: mean, median or p95 (elapsed times), makespan, small or large (mean elapsed time of such jobs)")
-	fs.StringVar(&own.model, "model", "", "write the trained classifier to `FILE`, for --scheduler hybrid:model=FILE")
+	fs.StringVar(&own.model, "model", "", "tell small jobs from large ones by a classifier that is trained on the workload, and write it to `FILE`, for --scheduler hybrid:model=FILE")
 	setGroup(fs, headings[0], "budget", "max-racks", "by")
 	setGroup(fs, headings[3], "model")
 	own.add(cmd)
@@ -95,10 +95,11 @@ func size(cmd *cobra.Command, s scenario.Scenario, own *sizeFlags) error {
 	if own.model != "" && p.Options.Classifier != nil {
 		return misuse("Leave out one of them.", "--model writes the classifier that is trained, and --scheduler names one")
 	}
+	p.Train = own.model != ""
 	if p.Budget == 0 {
 		p.Budget = setup.Cluster.Cost()
 	}
-	for i := range s.Seeds {
+	for i := range max(1, s.Seeds) {
 		p.Seeds = append(p.Seeds, s.Seed+uint64(i))
 	}
 	files, err := own.prepare(cmd.Context(), [2]string{"model", own.model})
@@ -214,8 +215,8 @@ func tableNotes(a *sizing.Answer, by sizing.Metric) []string {
 		if q.HeldOut {
 			of = unit.Count(q.Known.Jobs(), "job") + " that it was not trained on"
 		}
-		notes = append(notes, fmt.Sprintf("The classifier is right for %.1f %% of %s if their shuffle is known (%s large ones pass for small), and for %.1f %% if not (%s).",
-			100*q.Known.Accuracy(), of, count(q.Known.OutAsUp), 100*q.Unknown.Accuracy(), count(q.Unknown.OutAsUp)))
+		notes = append(notes, fmt.Sprintf("The classifier is right for %.1f %% of %s if their shuffle is known, and for %.1f %% if not; of the large jobs' work %.2f and %.2f %% go to scale-up machines.",
+			100*q.Known.Accuracy(), of, 100*q.Unknown.Accuracy(), 100*q.Known.MisplacedWork(), 100*q.Unknown.MisplacedWork()))
 	}
 	return notes
 }

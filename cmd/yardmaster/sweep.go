@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -133,7 +134,7 @@ func (f *sweepFlags) write(cmd *cobra.Command, to *outFile, produce func(io.Writ
 	return err
 }
 
-// shownPoints is the number of points in the table of the best.
+// shownPoints is the number of points in the table of the best, and in that of those that break a bound.
 const shownPoints = 10
 
 func (f *sweepFlags) showBest(w io.Writer, rows []tune.Row) {
@@ -146,16 +147,40 @@ func (f *sweepFlags) showBest(w io.Writer, rows []tune.Row) {
 		say(w, "The present settings are in shard 1: merge all shards to see the best points.")
 		return
 	}
-	say(w, fmt.Sprintf("Change of %s; %s points keep every bound.", f.goal, count(int64(len(best)))))
+	kept := slices.IndexFunc(best, func(r tune.Ranked) bool { return r.Broken != "" })
+	if kept < 0 {
+		kept = len(best)
+	}
+	say(w, fmt.Sprintf("Change of %s; %s points keep every bound.", f.goal, count(int64(kept))))
 	t := term.Table{Head: []string{"point", "change", "settings"}, Left: 3}
-	for _, r := range best[:min(len(best), shownPoints)] {
-		what := strings.Join(r.Changes, " ")
-		if r.Point == 0 {
-			what = "the present settings"
-		}
-		t.Add(strconv.Itoa(r.Point), fmt.Sprintf("%+.1f %%", 100*r.Change), what)
+	broken := term.Table{Head: []string{"point", "change", "why not", "settings"}, Left: 4}
+	for _, r := range best[:min(kept, shownPoints)] {
+		t.Add(strconv.Itoa(r.Point), changeOf(r), settingsOf(r))
 	}
 	fmt.Fprint(w, draw(t))
+	if kept == len(best) {
+		return
+	}
+	fmt.Fprintln(w)
+	say(w, fmt.Sprintf("%s points break a bound or are not valid:", count(int64(len(best)-kept))))
+	for _, r := range best[kept:min(len(best), kept+shownPoints)] {
+		broken.Add(strconv.Itoa(r.Point), changeOf(r), r.Broken, settingsOf(r))
+	}
+	fmt.Fprint(w, draw(broken))
+}
+
+func changeOf(r tune.Ranked) string {
+	if math.IsInf(r.Change, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*r.Change)
+}
+
+func settingsOf(r tune.Ranked) string {
+	if len(r.Changes) == 0 && r.Error == "" {
+		return "the present settings"
+	}
+	return strings.Join(r.Changes, " ")
 }
 
 func mergeSweep(cmd *cobra.Command, paths []string, own *sweepFlags) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/goal"
 	"github.com/yardmaster/yardmaster/whatif/tune"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -121,8 +122,8 @@ func newTune() *cobra.Command {
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" && t.Name != "variant" })
 	own.add(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&own.budget, "budget", "60runs", "what the search may cost: `N`runs of the whole history, or a time such as 10m (not reproducible)")
-	fs.StringArrayVar(&own.heldOut, "hold-out", nil, "confirm the answer on this workload, or on the workload and cluster of this scenario: `FILE`; default: the last third of the history (repeatable)")
+	fs.StringVar(&own.budget, "budget", "", "what the search may cost: `N`runs of the days searched, or a time such as 10m (not reproducible); default: 60 to 1000 runs, about ten seconds of a processor unless the history is long")
+	fs.StringArrayVar(&own.heldOut, "hold-out", nil, "confirm the answer, once, on this workload, or on the workload and cluster of this scenario: `FILE`; default: the last third of the history (repeatable)")
 	setGroup(fs, headings[10], "budget", "hold-out")
 	fs.StringVarP(&own.out, "out", "o", "", "write the scheduler's file with the new settings to `FILE.xml`")
 	fs.StringVar(&own.report, "report", "", "write an HTML report to `FILE`")
@@ -131,8 +132,11 @@ func newTune() *cobra.Command {
 	return cmd
 }
 
-// parseBudget reads 60runs or 10m.
+// parseBudget reads 60runs or 10m; "": the usual budget.
 func parseBudget(text string) (runs float64, limit time.Duration, err error) {
+	if text == "" {
+		return 0, 0, nil
+	}
 	if n, ok := strings.CutSuffix(strings.ReplaceAll(text, " ", ""), "runs"); ok {
 		runs, err = strconv.ParseFloat(n, 64)
 		if err != nil || !(runs >= 1 && runs <= 1e6) {
@@ -141,7 +145,7 @@ func parseBudget(text string) (runs float64, limit time.Duration, err error) {
 		return runs, 0, nil
 	}
 	if limit, err = time.ParseDuration(text); err != nil || limit <= 0 {
-		return 0, 0, misuse("", "--budget %s: want a number of runs, such as 60runs, or a time, such as 10m", text)
+		return 0, 0, misuse("", "--budget %s: want a number of runs, such as 200runs, or a time, such as 10m", text)
 	}
 	return math.MaxInt32, limit, nil
 }
@@ -230,9 +234,11 @@ func runTune(cmd *cobra.Command, s scenario.Scenario, own *tuneFlags) error {
 		return errPartial
 	case own.json:
 	case a.Found && own.out != "":
-		say(w, "\nThe new settings are in "+own.out)
+		fmt.Fprintln(w)
+		say(w, "The new settings are in "+own.out)
 	case own.out != "":
-		say(w, "\n"+own.out+" is not written: there is nothing to change")
+		fmt.Fprintln(w)
+		say(w, own.out+" is not written: there is nothing to change")
 	}
 	if !own.json {
 		showFiles(w, "", own.report)
@@ -240,38 +246,96 @@ func runTune(cmd *cobra.Command, s scenario.Scenario, own *tuneFlags) error {
 	return nil
 }
 
-var expectedHead = []string{"figure", "bound", "before", "after", "change", "worst day"}
+var (
+	expectedHead = []string{"figure", "bound", "before", "after", "change", "worst day"}
+	settingsHead = []string{"setting", "now", "new", "unit"}
+)
 
 func expectedRows(a *tune.Answer) (rows [][]string) {
 	for _, f := range a.Expected {
-		rows = append(rows, []string{f.Name, cmp.Or(f.Bound, "goal"), number(f.Before), number(f.After), f.Words(), fmt.Sprintf("%+.1f %%", f.Percent[3])})
+		change := f.Words()
+		if f.Unclear {
+			change += ", not clear"
+		}
+		rows = append(rows, []string{f.Name, cmp.Or(f.Bound, "goal"), number(f.Before, f.Unit), number(f.After, f.Unit), change, fmt.Sprintf("%+.1f %%", f.Percent[3])})
 	}
 	return rows
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+func number(v float64, of string) string {
+	if of == "s" {
+		return unit.FormatSeconds(v)
+	}
+	text := strconv.FormatFloat(v, 'g', 4, 64)
+	if v >= 1e4 { // no exponent
+		text = count(int64(math.Round(v)))
+	}
+	return strings.TrimSpace(text + " " + of)
+}
+
+func settingsRows(a *tune.Answer) (rows [][]string) {
+	for _, x := range a.Settings {
+		rows = append(rows, []string{x.Name, cmp.Or(x.Old, "not set"), x.New, x.Unit})
+	}
+	return rows
+}
+
+// notNeeded are the settings that the answer leaves as they are, with what each does alone.
+func notNeeded(a *tune.Answer) (list []string) {
+	for _, e := range a.Effects {
+		if !e.Needed {
+			list = append(list, strings.Join(e.Settings, ", ")+": "+alone(e.Alone))
+		}
+	}
+	return list
+}
+
+// alone is what a setting does by itself.
+func alone(of *tune.Alone) string {
+	if of == nil {
+		return "not measured alone"
+	}
+	text := fmt.Sprintf("%s alone: %+.1f %%", strings.Join(of.Changes, " "), 100*of.Change)
+	if of.Broken != "" {
+		text += ", but " + of.Broken
+	}
+	return text
+}
+
+const rejectedTitle, refutedTitle, notNeededTitle = "Better in the search, rejected on the validation", "The best candidate is not confirmed", "Not needed in this answer (left as they are)"
 
 func showTuned(w io.Writer, a *tune.Answer, setup *scenario.Setup) {
 	ink := term.InkFor(os.Stdout)
 	say(w, fmt.Sprintf("%s on %s: %s and %.1f full runs", setup.Workload.Title, setup.Cluster, candidates(a.Trials), a.Spent))
 	fmt.Fprintln(w)
+	if a.Warning != "" {
+		say(w, "Warning: "+a.Warning+".")
+		fmt.Fprintln(w)
+	}
 	showHeadline(w, a.Sentence, ink)
-	for _, c := range a.Changes {
-		fmt.Fprintln(w, "  "+c)
-	}
 	if a.Found {
-		fmt.Fprintf(w, "\n%s\nOn the worst day of the search the goal changes by %+.1f %%.\n\n",
-			draw(term.Table{Head: expectedHead, Rows: expectedRows(a), Left: 2, Ink: ink}), 100*a.Searched)
+		fmt.Fprintf(w, "%s", draw(term.Table{Head: settingsHead, Rows: settingsRows(a), Left: 1, Ink: ink}))
 	}
-	showList(w, "Better in the search, rejected on held-out days", a.Refuted, ink)
-	var idle []string
-	for _, e := range a.Effects {
-		if e.Idle {
-			idle = append(idle, strings.Join(e.Settings, ", "))
-		}
+	if len(a.Expected) > 0 {
+		fmt.Fprintf(w, "\n%s\nIn the search the goal changes by %+.1f %%.\n\n", draw(term.Table{Head: expectedHead, Rows: expectedRows(a), Left: 2, Ink: ink}), 100*a.Searched)
 	}
-	showList(w, "Settings that do not matter (left as they are)", idle, ink)
+	showList(w, refutedTitle, a.Refuted, ink)
+	showList(w, rejectedTitle, a.Rejected, ink)
+	showList(w, notNeededTitle+"; the goal's change by each alone, in one run of "+a.CurveOf, notNeeded(a), ink)
+	showList(w, "Days", daysWords(a), ink)
 	showList(w, "Notes", a.Notes, ink)
+	showGround(w, setup.Assumptions, nil, ink)
+}
+
+// daysWords say which days had which part.
+func daysWords(a *tune.Answer) []string {
+	words := func(role string, days []string) string {
+		if slices.Equal(days, a.Days) {
+			return role + ": other replays of the same"
+		}
+		return role + ": " + strings.Join(days, ", ")
+	}
+	return []string{"searched: " + strings.Join(a.Days, ", "), words("validation, where candidates may be rejected", a.Validation), words("confirmation, once", a.Confirmation)}
 }
 
 func candidates(n int) string { return count(int64(n)) + " candidates" }
@@ -282,14 +346,29 @@ func tuneSheet(cmd *cobra.Command, a *tune.Answer, goal string, setup *scenario.
 		Title: "Settings for " + goal, Subtitle: baseNames(setup.Scenario.Workload, setup.Workload.Title) + " on " + setup.Cluster.String(),
 		Size: fmt.Sprintf("%s, %.1f full runs", candidates(a.Trials), a.Spent), Partial: a.Partial, Headline: a.Sentence, Version: build.Version(),
 		Commands: []string{setup.Scenario.Command("tune") + typedAgain(cmd, "goal", "keep", "keep-others", "over", "budget", "hold-out")}, Seeds: []uint64{setup.Scenario.Seed},
-		Lists: []report.SheetList{{Label: "notes", Items: a.Notes}, {Label: "searched", Items: a.Days}, {Label: "held out", Items: a.HeldOut}, {Label: "assumed", Items: setup.Assumptions}},
+		Lists: []report.SheetList{{Label: "notes", Items: a.Notes}, {Label: "days", Items: daysWords(a)}, {Label: "assumed", Items: setup.Assumptions}},
+	}
+	if a.Warning != "" {
+		sheet.Notices = append(sheet.Notices, "Warning: "+a.Warning)
 	}
 	if a.Found {
-		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What changes", Text: a.Changes,
-			Tables: []report.SheetTable{sheetTable("Expected on the held-out days", expectedHead, expectedRows(a))}})
+		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What changes", Tables: []report.SheetTable{sheetTable("Settings", settingsHead, settingsRows(a))}})
 	}
-	if len(a.Refuted) > 0 {
-		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Better in the search, rejected on held-out days", Text: a.Refuted})
+	if len(a.Expected) > 0 {
+		title := "What to expect"
+		if !a.Found {
+			title = "What the best candidate did"
+		}
+		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: title, Note: "on days that nothing had seen",
+			Tables: []report.SheetTable{sheetTable("Confirmation", expectedHead, expectedRows(a))}})
+	}
+	for _, list := range []struct {
+		title string
+		text  []string
+	}{{refutedTitle, a.Refuted}, {rejectedTitle, a.Rejected}} {
+		if len(list.text) > 0 {
+			sheet.Parts = append(sheet.Parts, report.SheetPart{Title: list.title, Text: list.text})
+		}
 	}
 	trade := report.SheetChart{Title: "Best change of the goal, by how much worse another queue may get", Kind: "lines", Unit: "%", Series: []report.SheetSeries{{Name: goal}}}
 	for _, t := range a.Curve {
@@ -299,16 +378,16 @@ func tuneSheet(cmd *cobra.Command, a *tune.Answer, goal string, setup *scenario.
 	}
 	sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Trade-off", Note: "on " + a.CurveOf, Charts: []report.SheetChart{trade}})
 	if len(a.Effects) > 0 {
-		rows := [][]string{{"all changes", fmt.Sprintf("%+.1f %%", 100*a.With), ""}}
+		rows := [][]string{{"all changes", fmt.Sprintf("%+.1f %%", 100*a.With), "", ""}}
 		for _, e := range a.Effects {
-			why := e.Broken
-			if e.Idle {
-				why = "does not matter: left as it is"
+			row := []string{strings.Join(e.Settings, ", "), "not needed", "", alone(e.Alone)}
+			if e.Needed {
+				row[1], row[2] = fmt.Sprintf("%+.1f %%", 100*e.Without), e.Broken
 			}
-			rows = append(rows, []string{"without " + strings.Join(e.Settings, ", "), fmt.Sprintf("%+.1f %%", 100*e.Without), why})
+			rows = append(rows, row)
 		}
-		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Which settings matter", Note: "on " + a.CurveOf,
-			Tables: []report.SheetTable{sheetTable("Change of the goal with one setting reverted", []string{"changes", "goal", "consequence"}, rows)}})
+		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What each setting contributes", Note: "without it: on the days searched, as they were; alone: on " + a.CurveOf,
+			Tables: []report.SheetTable{sheetTable("Change of the goal", []string{"settings", "without it", "bound that breaks without it", "alone, the best that was measured"}, rows)}})
 	}
 	return sheet
 }

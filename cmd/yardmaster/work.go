@@ -42,15 +42,18 @@ func (o *output) prepare(ctx context.Context, more ...[2]string) (outFiles, erro
 // errPartial says that only a part was printed.
 var errPartial = fmt.Errorf("stopped before the end: the results are partial")
 
-// compare runs a plan of a scenario with its seeds, with a progress line.
+// compare runs a plan of a scenario with its seeds, or with as many as fit, with a progress line.
 func compare(ctx context.Context, label string, setup *scenario.Setup, plan whatif.Plan) (*whatif.Comparison, error) {
 	line := term.NewProgress(os.Stderr, label)
 	defer line.End()
-	plan.Note = func(text string) { fmt.Fprintln(os.Stderr, "note: "+text) }
 	if line.Active() {
 		plan.Progress = func(done float64, jobs int64) { line.Set(done, count(jobs)+" jobs") }
 	}
-	for i := range setup.Scenario.Seeds {
+	n := setup.Scenario.Seeds
+	if n == 0 && len(plan.Variants) > 1 {
+		n, plan.Fit = whatif.MaxReplays, true
+	}
+	for i := range max(1, n) {
 		plan.Seeds = append(plan.Seeds, setup.Scenario.Seed+uint64(i))
 	}
 	c, err := whatif.Compare(ctx, plan)
@@ -114,7 +117,7 @@ func writeReport(to *outFile, title, command string, setup *scenario.Setup, c *w
 	if to == nil {
 		return nil
 	}
-	d := c.Report(setup.Cluster)
+	d := c.Report()
 	d.Title = title
 	d.Subtitle = baseNames(setup.Scenario.Workload, setup.Workload.Title) + " on " + setup.Cluster.String()
 	d.Facts = []report.Fact{{Label: "workload", Value: setup.Workload.Title}, {Label: "cluster", Value: setup.Scenario.Cluster + " (" + setup.Cluster.String() + ")"}}

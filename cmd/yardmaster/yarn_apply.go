@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,6 +139,8 @@ type applying struct {
 	record   applied
 	dir      string       // of the journal
 	runner   *live.Runner // nil without --act
+	ignored  []string     // properties of the whole file that are not the scheduler's
+	cuts     int          // applications whose texts were cut, as said so far
 }
 
 func (f *applyFlags) run(cmd *cobra.Command) (err error) {
@@ -198,6 +201,13 @@ func (f *applyFlags) run(cmd *cobra.Command) (err error) {
 	if err := to.write(func(w io.Writer) error { _, err := w.Write(a.content); return err }); err != nil {
 		return err
 	}
+	if n := len(a.ignored); n > 0 {
+		names := strings.Join(a.ignored[:min(n, 5)], ", ")
+		if n > 5 {
+			names += fmt.Sprintf(" and %d others", n-5)
+		}
+		a.say("Ignored in %s, because the CapacityScheduler has no such setting: %s.", a.f.wanted, term.Line(names))
+	}
 	if len(a.new) == 0 {
 		a.say("The configuration is so already: there is nothing to change.")
 		return nil
@@ -242,7 +252,7 @@ func (a *applying) unfinished() int {
 // ask runs a step that queries the ResourceManager. The guard kills a command that sends no heartbeat for a minute.
 func (a *applying) ask(ctx context.Context, step func(context.Context) error) error {
 	if a.guard == nil {
-		return inTime(ctx, step)
+		return a.f.inTime(ctx, step)
 	}
 	a.guard.beat()
 	defer a.guard.beat()
@@ -276,8 +286,8 @@ func (a *applying) plan(ctx context.Context) error {
 	}
 	if a.edits = a.f.edits; a.f.wanted == "" {
 		a.content, err = edit.Apply(a.name, base, a.edits)
-	} else if a.content, err = readFile(a.f.wanted); err == nil {
-		a.edits, err = edit.Difference(a.f.wanted, base, a.content)
+	} else if a.content, err = a.f.readWanted(); err == nil {
+		a.edits, a.ignored, err = edit.Difference(a.f.wanted, base, a.content)
 	}
 	if err != nil {
 		return err
@@ -295,6 +305,23 @@ func (a *applying) plan(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readWanted reads the whole new file. With --act it says what is written to the ResourceManager, so nobody else may have been able to replace it since
+// the operator looked at it.
+func (f *applyFlags) readWanted() ([]byte, error) {
+	if !f.act {
+		return readFile(f.wanted)
+	}
+	path, err := securefile.Resolve(f.wanted)
+	var data []byte
+	if err == nil {
+		data, err = securefile.ReadFile(path, conf.MaxFile)
+	}
+	if errors.Is(err, securefile.ErrInsecure) {
+		return nil, fmt.Errorf("%s says what to write to the ResourceManager, so it must be in a folder of yours: %w", f.wanted, err)
+	}
+	return data, err
 }
 
 // open identifies the cluster and the queues that are touched.
@@ -380,7 +407,8 @@ func (a *applying) apps(ctx context.Context, from time.Time) (list []watch.App, 
 			if len(list) == watch.MaxList {
 				return fmt.Errorf("the ResourceManager lists more than %d applications: lower yarn.resourcemanager.max-completed-applications", watch.MaxList)
 			}
-			app := watch.App{ID: x.ID, Queue: x.Queue, Submitted: time.UnixMilli(x.StartedTime), SoFar: time.Duration(min(max(x.ElapsedTime, 0), 1<<40)) * time.Millisecond}
+			app := watch.App{ID: x.ID, Queue: x.Queue, User: x.User, Name: x.Name, Held: float64(max(x.MemorySeconds, 0)),
+				Submitted: time.UnixMilli(x.StartedTime), SoFar: time.Duration(min(max(x.ElapsedTime, 0), 1<<40)) * time.Millisecond}
 			if x.LaunchTime > 0 {
 				app.Launched = time.UnixMilli(x.LaunchTime)
 			}
@@ -391,6 +419,7 @@ func (a *applying) apps(ctx context.Context, from time.Time) (list []watch.App, 
 		}
 		return nil
 	})
+	sayCuts(a.client, &a.cuts, a.say)
 	return list, err
 }
 
@@ -611,18 +640,14 @@ func (a *applying) judge() (why string) {
 			continue
 		}
 		a.record.Figures = append(a.record.Figures, f)
-		text := fmt.Sprintf("of %d applications so far", f.Apps)
 		if f.Enough {
-			text = "(" + percent(f.Change) + ")"
+			a.tell("%s: %s, %s of %d pairs", f.Name(), seconds(f.Since), percent(f.Change), f.Pairs)
+		} else {
+			a.tell("%s: %s", f.Name(), f.Told())
 		}
-		a.tell("%s: %s %s", f.Name(), seconds(f.Since), text)
 		for _, b := range a.f.aims.aim.Keep {
-			switch {
-			case b.Goal != g:
-			case f.Rejects():
-				why = fmt.Sprintf("%s: %d applications of %s failed or were rejected", b, f.Failed, b.Queue)
-			case a.watch.Broken(b, &f):
-				why = fmt.Sprintf("%s: the %s went from %s to %s, %s or more", b, f.Statistic, seconds(f.Before), seconds(f.Since), percent(f.Low))
+			if b.Goal == g {
+				why = cmp.Or(why, a.verdict(b, &f))
 			}
 		}
 	}
@@ -639,7 +664,8 @@ type applied struct {
 	Watched  float64            `json:"watched_s,omitempty"`
 	Expected map[string]float64 `json:"expected,omitempty"` // relative changes, by goal
 	Figures  []watch.Figure     `json:"figures,omitempty"`
-	Others   bool               `json:"others,omitempty"` // somebody else changed other settings meanwhile
+	Alone    []string           `json:"one_user,omitempty"` // bounds that one user's applications alone broke
+	Others   bool               `json:"others,omitempty"`   // somebody else changed other settings meanwhile
 }
 
 type changedText struct {
@@ -663,24 +689,27 @@ func (a *applying) note(outcome, why string) error {
 
 // report prints and records the outcome. It is an error if the change is not in force; failed says why the old settings are not, either.
 func (a *applying) report(outcome, why string, failed error) error {
-	t := term.Table{Head: []string{"", "before", "since", "change", "interval", "expected", "applications"}, Left: 1}
-	conclusion := ""
+	t := term.Table{Head: []string{"", "before", "since", "change", "interval", "expected", "pairs", "applications"}, Left: 1}
+	conclusion, told := "", []string(nil)
 	switch {
 	case len(a.f.figures) == 0:
 		conclusion = " Nothing was watched."
+	case len(a.record.Alone) > 0:
+		conclusion = " " + strings.Join(a.record.Alone, ". ") + "."
 	case len(a.f.aims.aim.Keep) > 0:
 		conclusion = " No bound was broken by more than noise."
 	}
 	for _, f := range a.record.Figures {
-		expected, diff, within := "-", "-", "-"
+		expected, before, since, diff, within := "-", "-", "-", "-", "-"
 		if x, ok := a.record.Expected[f.Goal]; ok {
 			expected = percent(x)
 		}
 		if f.Enough {
-			diff, within = percent(f.Change), percent(f.Low)+" to "+percent(f.High)
+			before, since, diff, within = seconds(f.Before), seconds(f.Since), percent(f.Change), percent(f.Low)+" to "+percent(f.High)
 		} else {
-			conclusion = fmt.Sprintf(" With fewer than %d applications nothing is concluded.", watch.MinApps)
+			conclusion = " With too few pairs nothing is concluded."
 		}
+		told = append(told, fmt.Sprintf("%s: %s", f.Name(), f.Told()))
 		count := fmt.Sprintf("%d, %d", f.AppsBefore, f.Apps)
 		if f.Unfinished > 0 {
 			count += fmt.Sprintf(" (%d unfinished)", f.Unfinished)
@@ -688,10 +717,13 @@ func (a *applying) report(outcome, why string, failed error) error {
 		if f.Failed > 0 {
 			count += fmt.Sprintf(" and %d failed", f.Failed)
 		}
-		t.Add(f.Name(), seconds(f.Before), seconds(f.Since), diff, within, expected, count)
+		t.Add(f.Name(), before, since, diff, within, expected, strconv.Itoa(f.Pairs), count)
 	}
 	if len(t.Rows) > 0 {
 		fmt.Fprint(a.out, draw(t))
+	}
+	for _, line := range told {
+		a.say("%s.", line)
 	}
 	var err error
 	noted := outcome

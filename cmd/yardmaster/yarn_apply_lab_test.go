@@ -17,11 +17,11 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// adhoc submits short applications to root.adhoc, one a second, until the test ends. It returns when some have ended.
-func adhoc(t *testing.T, lab *hadoop.Cluster, c *rest.Client) {
+// adhoc submits short applications of users in turn to root.adhoc, one a second, until the test ends. It returns when some of each have ended.
+func adhoc(t *testing.T, lab *hadoop.Cluster, c *rest.Client, users ...string) {
 	var apps []hadoop.Application
 	for i := range 400 {
-		apps = append(apps, hadoop.Application{ID: fmt.Sprintf("adhoc-%03d", i), User: "alice", Queue: "root.adhoc", Submit: hadoop.Millis(1000 * i),
+		apps = append(apps, hadoop.Application{ID: fmt.Sprintf("adhoc-%03d", i), User: users[i%len(users)], Queue: "root.adhoc", Submit: hadoop.Millis(1000 * i),
 			Containers: []hadoop.Group{{Count: 1, MB: 512, Hold: hadoop.Holds{hadoop.Millis(800 + i*7919%400)}}}})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,14 +31,14 @@ func adhoc(t *testing.T, lab *hadoop.Cluster, c *rest.Client) {
 		_, _ = lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, Threads: 64, HeapMB: 256}) // it is cancelled
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	eventually(t, "twenty applications have ended", func() bool {
+	eventually(t, "enough applications have ended", func() bool {
 		n := 0
 		for a, err := range c.Apps(t.Context(), rest.AppFilter{States: []string{"FINISHED"}}) {
 			if err == nil && a.FinalStatus == "SUCCEEDED" {
 				n++
 			}
 		}
-		return n >= 20
+		return n >= 10+10*len(users)
 	})
 }
 
@@ -66,7 +66,7 @@ func TestLabApply(t *testing.T) {
 		}
 		return text
 	}
-	adhoc(t, lab, c)
+	adhoc(t, lab, c, "alice")
 	goal := []string{"--goal", "p95 elapsed of root.adhoc", "--keep", "p95 elapsed of root.adhoc <= +20 %"}
 	prod, batch := setting(t, c, "root.prod.capacity"), setting(t, c, "root.batch.capacity")
 

@@ -77,6 +77,7 @@ func outcomes(t *testing.T, journal string) string {
 
 // Without --act nothing is changed, and the ResourceManager validates.
 func TestApplyDryRun(t *testing.T) {
+	t.Parallel()
 	rm := newPreparedRM(t)
 	before := fmt.Sprint(rm.settings())
 	text := rm.apply(t, "", 0, "Valid, by the ResourceManager's own validation.", raised...)
@@ -110,6 +111,7 @@ func TestApplyDryRun(t *testing.T) {
 
 // A change that does no harm stays, one that does is rolled back; the record says so.
 func TestApplyWatches(t *testing.T) {
+	t.Parallel()
 	rm, journal := newPreparedRM(t), filepath.Join(t.TempDir(), "j")
 	rm.busy(func(capacity string) time.Duration {
 		return map[string]time.Duration{"70": 80 * time.Millisecond}[capacity] + 10*time.Second
@@ -151,6 +153,22 @@ func TestApplyWatches(t *testing.T) {
 	}
 }
 
+// A setting without a value is removed. The log shows values as a person writes them.
+func TestApplyUnsets(t *testing.T) {
+	rm, journal := newPreparedRM(t), filepath.Join(t.TempDir(), "j")
+	rm.set(func() { rm.conf[conf.Prefix+"root.batch.maximum-allocation-mb"] = "80" })
+	text := rm.apply(t, "", 0, "root.batch  maximum-allocation-mb  80   unset", "root.batch.maximum-allocation-mb=")
+	if !strings.Contains(text, "Nothing is changed") || rm.settings()[conf.Prefix+"root.batch.maximum-allocation-mb"] != "80" {
+		t.Errorf("%v:\n%s", rm.settings(), text)
+	}
+	text = rm.apply(t, journal, 0, "Kept", "root.batch.maximum-allocation-mb=", "root.prod.maximum-allocation-mb=90", "--act")
+	if v, set := rm.settings()[conf.Prefix+"root.batch.maximum-allocation-mb"]; set || !strings.Contains(text, `old="80, unset" new="unset, 90"`) || strings.Contains(text, `[\"`) {
+		t.Errorf("%q:\n%s", v, text)
+	}
+	rm.apply(t, journal, 0, "nothing to change", "root.batch.maximum-allocation-mb=", "--act")
+	rm.apply(t, journal, 0, "old=90 new=95 original=90", "root.prod.maximum-allocation-mb=95", "--act")
+}
+
 // What was expected comes from compare or tune.
 func TestApplyExpectation(t *testing.T) {
 	f := applyFlags{expect: filepath.Join(t.TempDir(), "x.json"), figures: []goal.Goal{{Statistic: goal.Mean, Figure: goal.Elapsed, Queue: "root.prod"}}}
@@ -171,6 +189,7 @@ func TestApplyExpectation(t *testing.T) {
 
 // A signal rolls back, unless the change shall stay; somebody else's change is not overwritten.
 func TestApplyEnds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, want, part string
 		args             []string
@@ -220,6 +239,7 @@ func TestApplyEnds(t *testing.T) {
 
 // What an earlier command and its guard left behind is reported, and restored first.
 func TestApplyUnfinished(t *testing.T) {
+	t.Parallel()
 	rm, journal := newPreparedRM(t), filepath.Join(t.TempDir(), "j")
 	rm.busy(func(string) time.Duration { return 10 * time.Second })
 	y := started(t, append([]string{"yarn", "apply", "--rm", rm.URL, "--user", "u", "--journal", journal, "--goal", "mean elapsed of all", "--watch", "10s", "--act"}, raised...)...)
@@ -246,6 +266,7 @@ func TestApplyUnfinished(t *testing.T) {
 
 // Without write access the file is written, with how to hand it over.
 func TestApplyHandsOver(t *testing.T) {
+	t.Parallel()
 	rm := newPreparedRM(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "capacity-scheduler.xml")
@@ -269,8 +290,40 @@ func TestApplyHandsOver(t *testing.T) {
 		}
 	}
 	rm.set(func() { rm.inAFile, rm.fault = false, "" })
-	text := rm.apply(t, filepath.Join(dir, "j"), 0, "Kept", filepath.Join(dir, "file.xml"), "--act")
+	whole := strings.Replace(readText(t, filepath.Join(dir, "file.xml")), "</configuration>", "<property><name>yarn.resourcemanager.hostname</name><value>rm</value></property></configuration>", 1)
+	if err := os.WriteFile(filepath.Join(dir, "file.xml"), []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := rm.apply(t, filepath.Join(dir, "j"), 0, "Ignored in "+filepath.Join(dir, "file.xml")+", because the CapacityScheduler has no such setting: yarn.resourcemanager.hostname.", filepath.Join(dir, "file.xml"), "--act")
 	if rm.capacities() != "70 30" {
 		t.Errorf("a whole file: %v\n%s", rm.settings(), text)
 	}
+}
+
+// A new file that another account can write or replace may be looked at, but not applied: it may have been replaced since.
+func TestApplyFileOfOthers(t *testing.T) {
+	rm := newPreparedRM(t)
+	dir := t.TempDir()
+	ours, journal := filepath.Join(dir, "ours.xml"), filepath.Join(dir, "j")
+	rm.apply(t, journal, 0, "Nothing is changed", append(raised, "--out", ours)...)
+	before := rm.capacities()
+	shared := filepath.Join(dir, "shared")
+	for _, err := range []error{os.Mkdir(shared, 0o700), os.Chmod(shared, 0o777), os.Chmod(ours, 0o666), os.Link(ours, filepath.Join(shared, "new.xml")),
+		os.Symlink(filepath.Join(shared, "new.xml"), filepath.Join(dir, "link.xml")), syscall.Mkfifo(filepath.Join(dir, "pipe.xml"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rm.apply(t, journal, 0, "Nothing is changed", ours)
+	rm.apply(t, journal, 1, "others may write", ours, "--act")
+	if err := os.Chmod(ours, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rm.apply(t, journal, 1, "others may write", filepath.Join(shared, "new.xml"), "--act")
+	rm.apply(t, journal, 1, "others may write", filepath.Join(dir, "link.xml"), "--act")
+	rm.apply(t, journal, 1, "not a regular file", filepath.Join(dir, "pipe.xml"), "--act")
+	if got := rm.capacities(); got != before {
+		t.Errorf("the capacities are %s, and were %s", got, before)
+	}
+	rm.apply(t, journal, 0, "Kept", ours, "--act")
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +30,7 @@ type liveFlags struct {
 	seed          uint64
 	json          bool
 	manager       *rest.Client // set by read
+	was           bool         // read
 }
 
 func (f *liveFlags) add(cmd *cobra.Command) {
@@ -39,12 +42,32 @@ func (f *liveFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.file, "file", "", "the ResourceManager's capacity-scheduler.xml or fair-scheduler.xml, as `FILE` of this machine, if it does not show its settings")
 	fs.Uint64Var(&f.seed, "seed", 1, "`N` from which the draws are made; the same number gives the same draws")
 	fs.BoolVar(&f.json, "json", false, "write as JSON")
-	setGroup(fs, headings[9], "rm", "history", "file")
+	f.addTimeout(cmd, liveWithin, "max `TIME` until the answer")
+	setGroup(fs, headings[9], "rm", "history", "file", "timeout")
 	setGroup(fs, headings[3], "json")
 }
 
+// liveWithin is the default time limit of a question.
+const liveWithin = 2 * time.Minute
+
+// limit starts the time of a question. Once it is over, late makes an error say what took so long, and what to do.
+func (f *liveFlags) limit(cmd *cobra.Command) (ctx context.Context, stop func(), late func(error) error) {
+	ctx, stop = context.WithTimeout(cmd.Context(), f.timeout)
+	return ctx, stop, func(err error) error {
+		switch {
+		case err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return labelled(cmd.Name(), err)
+		case f.was:
+			err = fmt.Errorf("the simulations were not done within %v: --timeout gives them more time, and a question about one application takes less", f.timeout)
+		default:
+			err = tooSlow(f.timeout, err)
+		}
+		return labelled(cmd.Name(), err)
+	}
+}
+
 // read reads the cluster and the history.
-func (f *liveFlags) read(cmd *cobra.Command, first func(*rest.App) bool) (*live.View, *live.History, error) {
+func (f *liveFlags) read(ctx context.Context, cmd *cobra.Command, first func(*rest.App) bool) (*live.View, *live.History, error) {
 	if len(f.rm) == 0 {
 		return nil, nil, misuse("See \""+cmd.CommandPath()+" --help\".", "%s: no cluster: give --rm URL", cmd.Name())
 	}
@@ -69,7 +92,7 @@ func (f *liveFlags) read(cmd *cobra.Command, first func(*rest.App) bool) (*live.
 		return nil, nil, err
 	}
 	defer f.manager.CloseIdle()
-	v, err := live.Read(cmd.Context(), f.manager, first)
+	v, err := live.Read(ctx, f.manager, first)
 	if err == nil && f.file != "" {
 		var text []byte
 		if text, err = os.ReadFile(f.file); err == nil {
@@ -82,6 +105,7 @@ func (f *liveFlags) read(cmd *cobra.Command, first func(*rest.App) bool) (*live.
 	if timing != nil {
 		v.Timing = *timing
 	}
+	f.was = true
 	past := live.Learn(jobs)
 	if past.Empty() {
 		past = live.Guess(v)
@@ -112,9 +136,11 @@ func newYarnEta() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := strings.Join(args, "")
-			v, past, err := f.read(cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue) })
+			ctx, stop, late := f.limit(cmd)
+			defer stop()
+			v, past, err := f.read(ctx, cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue) })
 			if err != nil {
-				return labelled("eta", err)
+				return late(err)
 			}
 			if id != "" && v.Find(id) == nil {
 				return fmt.Errorf("eta: the ResourceManager lists no application %s that has not ended: \"yardmaster yarn eta --all\" shows those that have not", id)
@@ -122,9 +148,12 @@ func newYarnEta() *cobra.Command {
 			o := live.Options{Draws: draws, Seed: f.seed, NoArrivals: last, Only: func(a *live.App) bool {
 				return all || a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue)
 			}}
-			list, err := live.Predict(cmd.Context(), v, past, o)
+			if o.Calibration, err = live.Calibrate(ctx, v, past, o); err != nil {
+				return late(err)
+			}
+			list, err := live.Predict(ctx, v, past, o)
 			if err != nil {
-				return labelled("eta", err)
+				return late(err)
 			}
 			if f.json {
 				return writeJSON(cmd.OutOrStdout(), etaJSON(v, past, list, &o))
@@ -186,24 +215,31 @@ func moment(v *live.View, t unit.Time) *time.Time {
 }
 
 func showEta(w io.Writer, v *live.View, past *live.History, list []live.Forecast, one bool, o *live.Options) {
+	sure := "80 %"
+	if !o.Calibration.Ends.Enough() {
+		sure = "not measured"
+	}
+	if warning := o.Calibration.Warning(); warning != "" {
+		say(w, "Warning: "+warning+".")
+	}
 	switch {
 	case len(list) == 0:
 		say(w, "There is no such application that has not ended.")
 		return
 	case one:
-		showOne(w, v, &list[0])
+		showOne(w, v, &list[0], sure)
 	default:
-		t := term.Table{Left: 4, Head: []string{"application", "user", "queue", "state", "starts in", "80 %", "ends in", "80 %"}}
+		t := term.Table{Left: 4, Head: []string{"application", "user", "queue", "state", "starts in", sure, "ends in", sure}}
 		for i := range list {
 			f := &list[i]
-			a := f.App
+			id, user, queue := term.Name(f.App.ID), term.Name(f.App.User), term.Name(f.App.Queue)
 			switch {
 			case f.Refused != "":
-				t.Add(a.ID, a.User, a.Queue, "refused", "", "", "", "")
+				t.Add(id, user, queue, "refused", "", "", "", "")
 			case f.Started:
-				t.Add(a.ID, a.User, a.Queue, "running", "", "", expected(v, f.End), within(v, f.End))
+				t.Add(id, user, queue, "running", "", "", expected(v, f.End), within(v, f.End))
 			default:
-				t.Add(a.ID, a.User, a.Queue, "waiting", expected(v, f.Start), within(v, f.Start), expected(v, f.End), within(v, f.End))
+				t.Add(id, user, queue, "waiting", expected(v, f.Start), within(v, f.Start), expected(v, f.End), within(v, f.End))
 			}
 		}
 		fmt.Fprint(w, draw(t))
@@ -216,7 +252,7 @@ func showEta(w io.Writer, v *live.View, past *live.History, list []live.Forecast
 
 // who names an application.
 func who(a *live.App) string {
-	return fmt.Sprintf("%s (%s) of %s in %s", a.ID, cmp.Or(a.Name, "without a name"), a.User, a.Queue)
+	return fmt.Sprintf("%s (%s) of %s in %s", term.Name(a.ID), cmp.Or(term.Name(a.Name), "without a name"), term.Name(a.User), term.Name(a.Queue))
 }
 
 // runs says since when an application runs.
@@ -227,13 +263,21 @@ func runs(v *live.View, a *live.App) string {
 	return who(a) + " runs."
 }
 
+// noteTexts are the notes for programs.
+func noteTexts(v *live.View) (texts []string) {
+	for _, n := range v.Notes {
+		texts = append(texts, term.Line(n))
+	}
+	return texts
+}
+
 func sayNotes(w io.Writer, v *live.View) {
 	for _, n := range v.Notes {
 		say(w, "Note: "+n+".")
 	}
 }
 
-func showOne(w io.Writer, v *live.View, f *live.Forecast) {
+func showOne(w io.Writer, v *live.View, f *live.Forecast, sure string) {
 	switch {
 	case f.Refused != "":
 		say(w, who(f.App)+" would be refused: "+f.Refused)
@@ -243,10 +287,10 @@ func showOne(w io.Writer, v *live.View, f *live.Forecast) {
 	case f.Start.Median == unit.Never:
 		say(w, who(f.App)+" waits, and no simulation starts it: see \"yardmaster yarn why\".")
 	default:
-		say(w, who(f.App)+" waits. It starts in "+foreseen(v, f.Start, "80 %"))
+		say(w, who(f.App)+" waits. It starts in "+foreseen(v, f.Start, sure))
 	}
 	if f.End.Median != unit.Never {
-		say(w, "It ends in "+foreseen(v, f.End, "80 %"))
+		say(w, "It ends in "+foreseen(v, f.End, sure))
 	} else {
 		say(w, "Its end is not foreseen: most simulations do not reach it.")
 	}
@@ -276,14 +320,16 @@ func etaJSON(v *live.View, past *live.History, list []live.Forecast, o *live.Opt
 		End     *interval `json:"end,omitempty"`
 	}
 	out := struct {
-		Now          time.Time `json:"now"`
-		Draws        int       `json:"draws"`
-		Seed         uint64    `json:"seed"`
-		Coverage     float64   `json:"coverage"`
-		Covers       string    `json:"covers"`
-		Notes        []string  `json:"notes,omitempty"`
-		Applications []app     `json:"applications"`
-	}{instant(v, v.Now).UTC(), o.Draws, o.Seed, 0.8, past.Covers(o), v.Notes, []app{}}
+		Now          time.Time         `json:"now"`
+		Draws        int               `json:"draws"`
+		Seed         uint64            `json:"seed"`
+		Coverage     float64           `json:"coverage"` // that is aimed at
+		Measured     *live.Calibration `json:"measured"` // on the history
+		Covers       string            `json:"covers"`
+		Warning      string            `json:"warning,omitempty"`
+		Notes        []string          `json:"notes,omitempty"`
+		Applications []app             `json:"applications"`
+	}{instant(v, v.Now).UTC(), o.Draws, o.Seed, live.Coverage, o.Calibration, past.Covers(o), o.Calibration.Warning(), noteTexts(v), []app{}}
 	for i := range list {
 		f := &list[i]
 		x := app{ID: f.App.ID, Name: f.App.Name, User: f.App.User, Queue: f.App.Queue, Started: f.Started, Refused: f.Refused}

@@ -12,6 +12,7 @@ import (
 
 // TestLive types the questions about a live cluster. $RM answers as a ResourceManager of three nodes with applications that run and wait.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(busyManager))
 	t.Cleanup(server.Close)
 	testscript.Run(t, testscript.Params{

@@ -11,6 +11,7 @@ import (
 
 // Whoever does not read the lines keeps nobody from working, and hears later how many were left out.
 func TestAReaderWhoDoesNotRead(t *testing.T) {
+	t.Parallel()
 	r, w := io.Pipe()
 	out := newConsole(w)
 	l := newLog(out, "text", false)

@@ -22,6 +22,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/queues"
@@ -36,6 +37,7 @@ type prepareFlags struct {
 	shares    []string
 	file, out string
 	act, undo bool
+	force     bool
 	journal   string
 	zk        []string
 }
@@ -58,12 +60,14 @@ func newYarnPrepare() *cobra.Command {
 	fs.StringSliceVar(&f.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to exclude steerers on other machines; several separated by commas")
 	fs.StringVar(&f.journal, "journal", "", "folder `DIR` of the record of the old settings; else yardmaster/prepare in $XDG_STATE_HOME or ~/.local/state")
 	fs.StringVar(&f.Policy, "policy", "", "`NAME` of the policy: "+strings.Join(queues.Policies(), ", "))
-	fs.IntVar(&f.Levels, "levels", 0, "`N` levels; for deadline: jobs at a time (default 2; for deadline 4)")
+	fs.IntVar(&f.Levels, "levels", 0, "`N` levels; for deadline: one more than jobs with deadlines at a time (default 2; for deadline 5)")
 	fs.StringSliceVar(&f.shares, "shares", nil, "`SHARE` of each level but the last, separated by commas: 0.5,0.3 (default for tags 0.5, for sita 0.3)")
 	fs.BoolVar(&f.act, "act", false, "change the ResourceManager's configuration; without it the change is only shown")
 	fs.BoolVar(&f.undo, "undo", false, "move jobs back to the queue, remove the new queues and restore the old settings")
+	fs.BoolVar(&f.force, "force", false, "also use a record without a checksum, as earlier versions wrote them")
 	fs.StringVarP(&f.out, "out", "o", "", "write the whole new configuration to `FILE`")
-	setGroup(fs, headings[9], "rm", "queue", "file", "journal", "zookeeper")
+	f.addTimeout(cmd, startWithin, stepHelp)
+	setGroup(fs, headings[9], "rm", "queue", "file", "journal", "zookeeper", "timeout")
 	setGroup(fs, headings[10], "policy", "levels", "shares")
 	setGroup(fs, headings[3], "out")
 	f.addWho(cmd)
@@ -193,7 +197,7 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 	fmt.Fprintf(w, "%s\n%s", draw(t), term.Flow(fmt.Sprintf("Jobs are submitted to %s as before, and a steerer moves them on from there. While none runs "+
 		"they stay: they may use as much as before, but are guaranteed only the capacity shown.", plan.Queue), helpWidth()))
 	for _, n := range plan.Notes {
-		fmt.Fprintf(w, "Note: %s.\n", n)
+		fmt.Fprintf(w, "Note: %s.\n", term.Line(n))
 	}
 	names, set := strings.Join(plan.Queues(), ","), ""
 	if n := len(plan.Levels); n > 2 && f.Policy != "comp" && f.Policy != "deadline" {
@@ -214,7 +218,11 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 	case state == queues.Prepared:
 		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
 		set = ""
-		next("yarn prepare", "", "--rm", rm, "--queue", plan.Queue, "--undo")
+		words := []string{"--rm", rm, "--queue", plan.Queue, "--undo"}
+		if f.journal != "" {
+			words = append(words, "--journal", f.journal)
+		}
+		next("yarn prepare", "", words...)
 	case f.file == "":
 		fmt.Fprintln(w, "  The same command with --act makes this change.")
 	default:
@@ -232,6 +240,7 @@ type preparer struct {
 	tell    func(format string, args ...any)
 	path    string // of the record
 	locks   closers
+	cuts    int // applications whose texts were cut, as said so far
 }
 
 // connect identifies the ResourceManager and finds out whether its configuration can be changed.
@@ -291,7 +300,7 @@ type closer func() error
 func (c closer) Close() error { return c() }
 
 func (p *preparer) settings(ctx context.Context) (now *conf.Properties, err error) {
-	err = inTime(ctx, func(in context.Context) (err error) { now, err = p.client.SchedulerConf(in); return err })
+	err = p.f.inTime(ctx, func(in context.Context) (err error) { now, err = p.client.SchedulerConf(in); return err })
 	return now, err
 }
 
@@ -312,6 +321,9 @@ func (p *preparer) recorded() (*record, error) {
 	if err == nil {
 		data, err = securefile.ReadFile(p.path, 4<<20)
 	}
+	if err == nil {
+		data, err = p.unseal(data)
+	}
 	r := &record{}
 	if err == nil {
 		err = json.Unmarshal(data, r)
@@ -327,6 +339,20 @@ func (p *preparer) recorded() (*record, error) {
 		return nil, fmt.Errorf("the record %s: %w", p.path, err)
 	}
 	return r, nil
+}
+
+// unseal checks the checksum of a record. Earlier versions wrote none.
+func (p *preparer) unseal(data []byte) ([]byte, error) {
+	object, err := drive.Unseal(bytes.TrimSpace(data))
+	switch {
+	case err == nil:
+		return object, nil
+	case !errors.Is(err, drive.ErrUnsealed):
+		return nil, fmt.Errorf("%w: it was edited or damaged, so nothing is written from it. Find out what the old settings were, and set them by hand", err)
+	case !p.f.force:
+		return nil, errors.New("it has no checksum: it was edited, or an earlier version wrote it. Nothing is written from it. If the old settings in it are right, run the same command with --force")
+	}
+	return data, nil
 }
 
 // plan derives the change, or finds that it has been made.
@@ -352,7 +378,7 @@ func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan
 	}
 	o := p.f.Options
 	o.Queue = p.queue
-	err = inTime(ctx, func(in context.Context) error {
+	err = p.f.inTime(ctx, func(in context.Context) error {
 		m, err := p.client.Metrics(in)
 		o.Vcores = m.TotalVirtualCores
 		return err
@@ -373,7 +399,7 @@ func (p *preparer) changed(diffs []string) error {
 
 // act writes the record, makes the change and reads it back.
 func (p *preparer) act(ctx context.Context, plan *queues.Plan) error {
-	data, err := json.MarshalIndent(record{Queue: p.cluster + p.queue, At: time.Now().UTC(), Plan: plan}, "", "  ")
+	data, err := json.Marshal(record{Queue: p.cluster + p.queue, At: time.Now().UTC(), Plan: plan})
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
 	}
@@ -381,7 +407,7 @@ func (p *preparer) act(ctx context.Context, plan *queues.Plan) error {
 		err = securefile.CheckDir(filepath.Dir(p.path))
 	}
 	if err == nil {
-		err = securefile.WriteFile(p.path, append(data, '\n'), 0o600)
+		err = securefile.WriteFile(p.path, drive.Seal(data), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("%w, because the old settings cannot be recorded: %w", errNotMade, err)
@@ -399,7 +425,7 @@ var errNotMade = errors.New("nothing is changed")
 
 // send makes a change, and verifies that it leads to a state. One with an unknown outcome counts if it does.
 func (p *preparer) send(ctx context.Context, plan *queues.Plan, c rest.SchedulerChange, want queues.State) error {
-	sent := inTime(ctx, func(in context.Context) error { _, err := p.client.ChangeScheduler(in, c); return err })
+	sent := p.f.inTime(ctx, func(in context.Context) error { _, err := p.client.ChangeScheduler(in, c); return err })
 	var unknown *rest.OutcomeUnknownError
 	if sent != nil && !errors.As(sent, &unknown) && !errors.Is(sent, rest.ErrFormat) {
 		return fmt.Errorf("%w: %w", errNotMade, sent)
@@ -499,6 +525,7 @@ func (p *preparer) evacuate(ctx context.Context, plan *queues.Plan, stopped bool
 
 // moveBack moves the applications of the new queues, and counts those that remain.
 func (p *preparer) moveBack(ctx context.Context, plan *queues.Plan) (moved, left int, failed error) {
+	defer func() { sayCuts(p.client, &p.cuts, p.tell) }()
 	for a, err := range p.client.Apps(ctx, rest.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}}) {
 		if err != nil {
 			return moved, left, err
@@ -512,7 +539,7 @@ func (p *preparer) moveBack(ctx context.Context, plan *queues.Plan) (moved, left
 			failed = err
 			continue
 		}
-		p.tell("%s: %s -> %s", a.ID, a.Queue, p.queue)
+		p.tell("%s: %s -> %s", term.Name(a.ID), term.Name(a.Queue), p.queue)
 		moved++
 	}
 	return moved, left, failed

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/queues/queuestest"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -360,25 +361,41 @@ func TestPrepareRecord(t *testing.T) {
 	if info, err := os.Stat(records[0]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
+	plain, err := drive.Unseal(bytes.TrimSpace(good)) // as earlier versions wrote it
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ old, with, want string }{
-		{"", "", "unexpected end of JSON input"},
-		{string(good), "{}", "not the record of this queue"},
-		{string(good[100:]), "", "unexpected end of JSON input"},
+		{string(plain), "", "unexpected end of JSON input"},
+		{string(plain), "{}", "not the record of this queue"},
+		{string(plain[100:]), "", "unexpected end of JSON input"},
 		{`"root.batch-levels.batch-l2"`, `"root.prod"`, "level 2 is root.prod"},
-		{`"parent": "root.batch-levels"`, `"parent": "root.prod"`, "it is no plan"},
-		{`"parent": "root.batch-levels"`, `"parent": "root.batch-levels.x"`, "it is no plan"},
-		{`"queue": "root",`, `"queue": "root.prod",`, "none of its settings"},
-		{`"policy": "fbq"`, `"policy": "none"`, "it is no plan"},
+		{`"parent":"root.batch-levels"`, `"parent":"root.prod"`, "it is no plan"},
+		{`"parent":"root.batch-levels"`, `"parent":"root.batch-levels.x"`, "it is no plan"},
+		{`"queue":"root",`, `"queue":"root.prod",`, "none of its settings"},
+		{`"policy":"fbq"`, `"policy":"none"`, "it is no plan"},
+		{`"old":"60"`, `"old":"90"`, ""}, // nothing else would show it
 	} {
-		bad := strings.Replace(string(good), c.old, c.with, 1)
-		if c.old == "" {
-			bad = ""
+		edited := strings.Replace(string(plain), c.old, c.with, 1)
+		if edited == string(plain) {
+			t.Fatalf("the record has no %s: %s", c.old, plain)
 		}
-		if err := os.WriteFile(records[0], []byte(bad), 0o600); err != nil {
+		for text, want := range map[string]string{edited: "it has no checksum", strings.Replace(string(good), c.old, c.with, 1): "checksum"} {
+			if err := os.WriteFile(records[0], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if text != string(good) {
+				rm.run(t, dir, 1, want, "--undo")
+				rm.run(t, dir, 1, want, "--policy", "fbq", "--act")
+			}
+		}
+		if err := os.WriteFile(records[0], []byte(edited), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		rm.run(t, dir, 1, c.want, "--undo")
-		rm.run(t, dir, 1, c.want, "--policy", "fbq", "--act")
+		if c.want != "" {
+			rm.run(t, dir, 1, c.want, "--undo", "--force")
+			rm.run(t, dir, 1, c.want, "--policy", "fbq", "--act", "--force")
+		}
 	}
 	elsewhere := filepath.Join(t.TempDir(), "record") // by a link
 	if err := os.WriteFile(elsewhere, good, 0o600); err != nil {
@@ -405,13 +422,23 @@ func TestPrepareRecord(t *testing.T) {
 		t.Errorf("the record has changed: %s, %v", now, err)
 	}
 	rm.set(func() { rm.conf = maps.Clone(original) })
-	rm.run(t, dir, 0, "Prepared", "--policy", "fbq", "--act")
+	rm.run(t, dir, 0, " --journal "+dir, "--policy", "fbq", "--act")
+	again, err := os.ReadFile(records[0])
+	if err == nil {
+		if plain, err = drive.Unseal(bytes.TrimSpace(again)); err == nil {
+			err = os.WriteFile(records[0], plain, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	// Only the steerer may submit to the new queues. This goes with them.
 	rm.set(func() {
 		rm.conf[conf.Prefix+"root.batch-levels.acl_submit_applications"], rm.conf[conf.Prefix+"root.batch-levels.batch-l2.acl_submit_applications"] = "steer", " "
 	})
-	rm.run(t, dir, 0, "Moved 1 applications", "--undo")
+	rm.run(t, dir, 1, "it has no checksum", "--undo")
+	rm.run(t, dir, 0, "Moved 1 applications", "--undo", "--force")
 	if now := rm.settings(); !maps.Equal(now, original) {
 		t.Errorf("the configuration is %v, it was %v", now, original)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -43,7 +44,8 @@ func (k *knobFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&k.refresh, "refresh-command", "", "`COMMAND` after a change of capacity-scheduler.xml: yarn rmadmin -refreshQueues")
 	fs.StringSliceVar(&k.zk, "zookeeper", nil, "`HOST:PORT` of ZooKeeper, to exclude steerers on other machines; several separated by commas")
 	fs.StringVar(&k.journal, "journal", "", "folder `DIR` of what was changed; else yardmaster/steer/CLUSTER_QUEUE in $XDG_STATE_HOME or ~/.local/state")
-	setGroup(fs, headings[9], "rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper")
+	k.addTimeout(cmd, startWithin, stepHelp)
+	setGroup(fs, headings[9], "rm", "queue", "actuator", "file", "refresh-command", "journal", "zookeeper", "timeout")
 	complete(cmd, "actuator", yard.Actuators, cobra.ShellCompDirectiveNoFileComp)
 }
 
@@ -124,7 +126,7 @@ func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest
 		o.Queues = k.queues
 	}
 	var y *yard.Yard
-	err = inTime(ctx, func(in context.Context) error {
+	err = k.inTime(ctx, func(in context.Context) error {
 		var err error
 		y, err = yard.New(in, o)
 		return err
@@ -136,18 +138,27 @@ func (k *knobFlags) open(ctx context.Context, o yard.Options) (*yard.Yard, *rest
 	return y, c, count, nil
 }
 
-// startWithin is the timeout for each step of the start that queries the ResourceManager: what it is, whether it can be changed, what it shows.
-var startWithin = time.Minute // tests change it
+// startWithin is the default timeout for each step of the start that queries the ResourceManager: what it is, whether it can be
+// changed, what it shows.
+const startWithin = time.Minute
 
-// inTime runs a step of the start.
-func inTime(ctx context.Context, step func(context.Context) error) error {
-	in, stop := context.WithTimeout(ctx, startWithin)
+// stepHelp describes --timeout of commands with several such steps.
+const stepHelp = "max `TIME` for a step that asks the ResourceManager"
+
+// inTime runs a step that asks the ResourceManager.
+func (l *login) inTime(ctx context.Context, step func(context.Context) error) error {
+	limit := cmp.Or(l.timeout, startWithin)
+	in, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	err := step(in)
 	if err != nil && in.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? (%w)", startWithin, err)
+		return tooSlow(limit, err)
 	}
 	return err
+}
+
+func tooSlow(limit time.Duration, err error) error {
+	return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? --timeout gives it more time (%w)", limit, err)
 }
 
 func stateDir() (string, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
+	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/unit"
@@ -70,6 +71,7 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 	}
 	out := cmd.OutOrStdout()
 	found := 0
+	var closed []closedJournal
 	var failed error
 	fail := func(err error) {
 		if failed != nil {
@@ -78,7 +80,7 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		failed = fmt.Errorf("restore: %w", err)
 	}
 	for _, dir := range dirs {
-		_, open, err := live.ReadJournal(dir)
+		lines, open, err := live.ReadJournal(dir)
 		var damaged *live.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
 			fail(err)
@@ -86,12 +88,13 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		}
 		found += len(open)
 		if len(open) == 0 && damaged == nil {
+			closed = append(closed, closedJournal{dir, len(lines) == 0})
 			continue
 		}
 		if f.list {
 			fmt.Fprintf(out, "%s\n", dir)
 			for _, e := range open {
-				fmt.Fprintf(out, "  %v: set to %v at %s, will be restored to %v\n", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
+				fmt.Fprintln(out, term.Line(fmt.Sprintf("  %v: set to %v at %s, will be restored to %v", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)))
 			}
 			if damaged != nil {
 				fail(damaged)
@@ -105,6 +108,9 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		if err != nil {
 			fail(err)
 		}
+	}
+	if err := f.askMarks(cmd.Context(), cmd, closed); err != nil {
+		fail(err)
 	}
 	if found == 0 && failed == nil {
 		fmt.Fprintln(out, "There is nothing to restore.")
@@ -167,6 +173,7 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 		"file": func() { k.file = given.file }, "refresh-command": func() { k.refresh = given.refresh }, "zookeeper": func() { k.zk = given.zk },
 		"user": func() { k.user = given.user }, "kerberos": func() { k.spnego = given.spnego }, "principal": func() { k.krb.Principal = given.krb.Principal },
 		"keytab": func() { k.krb.Keytab = given.krb.Keytab }, "krb5-conf": func() { k.krb.Config = given.krb.Config }, "ca": func() { k.tls.CAFile = given.tls.CAFile },
+		"timeout": func() { k.timeout = given.timeout },
 	} {
 		if cmd.Flags().Changed(name) {
 			copy()

@@ -71,8 +71,17 @@ func (s *session) prepare(ctx context.Context) (err error) {
 	if err := errors.Join(s.journal.Damage(), leftElsewhere(dir, s.yard.Identities())); err != nil {
 		return err
 	}
+	if len(s.journal.Open()) == 0 {
+		var marks []yard.Mark
+		if err := f.inTime(ctx, func(in context.Context) (err error) { marks, err = s.yard.Marks(in); return err }); err != nil {
+			return err
+		}
+		if err := cmp.Or(lostFrom(dir, marks), removedHere(marks, s.yard.Queues())); err != nil {
+			return err
+		}
+	}
 	if f.policy == "" { // yarn apply, which reads its settings itself
-	} else if err := inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
+	} else if err := f.inTime(ctx, s.yard.CanAct); err != nil && steerpolicy.Policies.Find(f.policy).Needs.AMLimit {
 		return fmt.Errorf("it cannot act: %w", err)
 	}
 	if s.lock, err = newLock(f.zk, s.yard.Identities(), func() { s.guard.say(hasLock) }); err != nil {
@@ -194,7 +203,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 	tells, _ := policy.(steer.Describer)
 	about := steering.About{
 		Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: y.Limit().Scheduler, Queue: strings.Join(y.Queues(), ", "), Policy: f.policy, Actuator: y.Actuator(),
-		CPU: sourceName(f.cpu), Act: f.act, Started: time.Now(),
+		CPU: sourceName(f.cpu), Act: f.act, AMShare: steerpolicy.Policies.Find(f.policy).Needs.AMLimit, Started: time.Now(),
 	}
 	if f.act {
 		about.Journal = s.journal.Dir()
@@ -204,7 +213,7 @@ func (s *session) look(ctx context.Context, policy steer.Steerer) ([]steering.Fa
 		facts = append(facts, steering.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
 	}
 	var snap steer.Snapshot
-	if err := inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
+	if err := f.inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); err != nil {
 		add("seen", "no good sample yet: %v", err)
 	} else {
 		s.describe(add, &snap, tells)

@@ -230,6 +230,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	if s.journal != nil {
 		journal = s.journal.Journal
 	}
+	cuts := 0
 	return live.Run(ctx, live.Options{
 		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
 		Rules: drive.Rules{
@@ -240,6 +241,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		Observe: func(e drive.Event) {
 			s.board.Observe(e) // first: the page is up to date when the line is printed
 			s.log.event(&e)
+			sayCuts(client, &cuts, notice)
 		},
 	})
 }

@@ -227,6 +227,7 @@ var pageAt = regexp.MustCompile(`page: +(http://127\.0\.0\.1:\d+)/`)
 
 // Acting, then told to end: the value comes back, and the command has done its work. Meanwhile the page and the metrics say what is so.
 func TestSteerRestoresWhenToldTo(t *testing.T) {
+	t.Parallel()
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP) // the commands start with it at its default, even where it is ignored (nohup)
 	t.Cleanup(func() { signal.Stop(heard) })
@@ -488,6 +489,7 @@ func readText(t *testing.T, path string) string {
 
 // TestSteerScript types the verbs as a person would. $RM is a CapacityScheduler, $FAIR a FairScheduler.
 func TestSteerScript(t *testing.T) {
+	t.Parallel()
 	capacity, fair := newSteeredRM(t, ""), newSteeredRM(t, fairFile(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/steer",

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/live"
@@ -30,23 +34,25 @@ func newYarnWhy() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
-			v, past, err := f.read(cmd, func(a *rest.App) bool { return a.ID == id })
+			ctx, stop, late := f.limit(cmd)
+			defer stop()
+			v, past, err := f.read(ctx, cmd, func(a *rest.App) bool { return a.ID == id })
 			if err != nil {
-				return labelled("why", err)
+				return late(err)
 			}
 			a := v.Find(id)
 			var ended *rest.App
 			if a == nil {
-				x, err := f.manager.App(cmd.Context(), id)
+				x, err := f.manager.App(ctx, id)
 				if err != nil {
-					return labelled("why", err)
+					return late(err)
 				}
 				ended, a = &x, &live.App{ID: id, Name: x.Name, User: x.User, Queue: x.Queue, Unmanaged: x.Unmanaged, Diagnostics: x.Diagnostics}
 			}
 			x := &live.Explanation{App: a}
 			if ended == nil || refused(ended) {
-				if x, err = live.Explain(cmd.Context(), v, past, a, live.Options{Seed: f.seed}); err != nil {
-					return labelled("why", err)
+				if x, err = live.Explain(ctx, v, past, a, live.Options{Seed: f.seed}); err != nil {
+					return late(err)
 				}
 			}
 			if f.json {
@@ -70,11 +76,12 @@ func showWhy(w io.Writer, v *live.View, x *live.Explanation, ended *rest.App) {
 	for _, ask := range a.Asks {
 		wants += ask.Count
 	}
+	wants += a.Capped
 	switch {
 	case ended != nil && refused(ended):
 		say(w, who(a)+" was refused.")
 	case ended != nil:
-		say(w, fmt.Sprintf("%s does not wait: it is %s.", who(a), cmp.Or(ended.State, "gone")))
+		say(w, fmt.Sprintf("%s does not wait: it is %s.", who(a), cmp.Or(term.Name(ended.State), "gone")))
 	case started:
 		say(w, runs(v, a))
 	default:
@@ -87,12 +94,23 @@ func showWhy(w io.Writer, v *live.View, x *live.Explanation, ended *rest.App) {
 		explain(w, v, x)
 	}
 	if d := strings.Join(strings.Fields(a.Diagnostics), " "); d != "" {
-		say(w, fmt.Sprintf("The ResourceManager says: %q", short(d, 300)))
+		says(w, "The ResourceManager says:", strconv.Quote(short(d, 300)))
 		if other := contradicts(d, x.Reasons); other != "" {
 			say(w, "Note: that is another limit ("+other+"): the state may have changed while it was read.")
+		} else if note := differs(short(d, 300), x.Reasons); note != "" {
+			say(w, note)
 		}
 	}
 	sayNotes(w, v)
+}
+
+// says prints the words of others after a lead. On a terminal they are indented, so that no line of them looks like one of ours.
+func says(w io.Writer, lead, words string) {
+	if columns, known := term.Columns(os.Stdout); known {
+		fmt.Fprint(w, lead+"\n"+term.Wrap(words, "  ", columns))
+		return
+	}
+	fmt.Fprintln(w, lead+" "+words)
 }
 
 func short(s string, n int) string {
@@ -118,7 +136,7 @@ func explain(w io.Writer, v *live.View, x *live.Explanation) {
 		}
 	}
 	if i := slices.IndexFunc(x.Reasons, func(r policy.Reason) bool { return r.Ahead > 0 }); i >= 0 {
-		ahead := strings.Join(first(&x.Reasons[i]), ", ")
+		ahead := strings.Join(names(first(&x.Reasons[i])), ", ")
 		if more := x.Reasons[i].Ahead - int64(len(x.Reasons[i].Next)); more > 0 {
 			ahead += fmt.Sprintf(" and %d more", more)
 		}
@@ -141,15 +159,24 @@ func explain(w io.Writer, v *live.View, x *live.Explanation) {
 		if !v.Soon(t.Next) {
 			now = "in " + (t.Next - v.Now).String()
 		}
-		fmt.Fprintf(w, "Would start %s with: %s\n", now, edit.Words(t.Changes))
+		fmt.Fprintf(w, "Would start %s with: %s\n", now, term.Line(edit.Words(t.Changes)))
 	}
 }
 
 // first are the first of the applications ahead.
 func first(r *policy.Reason) []string { return r.Next[:min(r.Ahead, int64(len(r.Next)))] }
 
+// names makes names fit for a sentence.
+func names(list []string) (out []string) {
+	for _, n := range list {
+		out = append(out, term.Name(n))
+	}
+	return out
+}
+
 // sentence says what holds an application back, and until when.
 func sentence(r *policy.Reason) (what, until string) {
+	queue, user, node := term.Name(r.Queue), term.Name(r.User), term.Name(r.Node)
 	held := fmt.Sprintf("%s of %s", amount(r.Held, r.Max), amount(r.Max, r.Max))
 	next := ""
 	if !r.Size.IsZero() {
@@ -157,21 +184,21 @@ func sentence(r *policy.Reason) (what, until string) {
 	}
 	switch r.Limit {
 	case "maximum-capacity", "maxResources":
-		return fmt.Sprintf("Queue %s is at its maximum (%s): it holds %s%s.", r.Queue, r.Limit, held, next), "a container in " + r.Queue + " ends"
+		return fmt.Sprintf("Queue %s is at its maximum (%s): it holds %s%s.", queue, r.Limit, held, next), "a container in " + queue + " ends"
 	case "user-limit-factor", "minimum-user-limit-percent":
-		return fmt.Sprintf("User %s is at the limit of a user in %s (%s): it holds %s%s.", r.User, r.Queue, r.Limit, held, next),
-			fmt.Sprintf("a container of %s in %s ends", r.User, r.Queue)
+		return fmt.Sprintf("User %s is at the limit of a user in %s (%s): it holds %s%s.", user, queue, r.Limit, held, next),
+			fmt.Sprintf("a container of %s in %s ends", user, queue)
 	case "maximum-am-resource-percent", "maxAMShare":
-		if r.User != "" {
-			return fmt.Sprintf("The AMs of user %s are at a user's limit in %s (%s): they hold %s, and this one has %s.", r.User, r.Queue, r.Limit, held, amount(r.Size, r.Max)),
-				fmt.Sprintf("an application of %s in %s ends", r.User, r.Queue)
+		if user != "" {
+			return fmt.Sprintf("The AMs of user %s are at a user's limit in %s (%s): they hold %s, and this one has %s.", user, queue, r.Limit, held, amount(r.Size, r.Max)),
+				fmt.Sprintf("an application of %s in %s ends", user, queue)
 		}
-		return fmt.Sprintf("The AMs in %s are at their limit (%s): they hold %s, and this one has %s.", r.Queue, r.Limit, held, amount(r.Size, r.Max)),
-			"an application in " + r.Queue + " ends"
+		return fmt.Sprintf("The AMs in %s are at their limit (%s): they hold %s, and this one has %s.", queue, r.Limit, held, amount(r.Size, r.Max)),
+			"an application in " + queue + " ends"
 	case "maximum-applications", "maxRunningApps":
-		whose := cmp.Or(r.Queue, "the cluster")
-		if r.User != "" {
-			whose = "user " + r.User + " in " + whose
+		whose := cmp.Or(queue, "the cluster")
+		if user != "" {
+			whose = "user " + user + " in " + whose
 		}
 		return fmt.Sprintf("There are as many applications of %s as there may be (%s): %d of %d.", whose, r.Limit, r.Count, r.MaxCount), "one of them ends"
 	case "node-locality-delay", "rack-locality-additional-delay", "locality.threshold.node", "locality.threshold.rack":
@@ -183,15 +210,15 @@ func sentence(r *policy.Reason) (what, until string) {
 		return fmt.Sprintf("No node has room: its next container has %s, and at most %s are free on one.", amount(r.Size, r.Size), amount(r.Max, r.Size)), "a container ends"
 	case policy.Reserved:
 		if r.Ahead > 0 {
-			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", r.Node, amount(r.Held, r.Max)), "that one has got its container"
+			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", node, amount(r.Held, r.Max)), "that one has got its container"
 		}
-		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", r.Node, amount(r.Held, r.Max), amount(r.Max, r.Max)),
-			"enough containers end on " + r.Node
+		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", node, amount(r.Held, r.Max), amount(r.Max, r.Max)),
+			"enough containers end on " + node
 	}
 	if r.Max.IsZero() {
-		return fmt.Sprintf("Others in %s come first.", r.Queue), "those ahead have their containers"
+		return fmt.Sprintf("Others in %s come first.", queue), "those ahead have their containers"
 	}
-	return fmt.Sprintf("Queue %s comes first: it holds %s of its share.", r.Queue, held), "those ahead have their containers"
+	return fmt.Sprintf("Queue %s comes first: it holds %s of its share.", queue, held), "those ahead have their containers"
 }
 
 // amount is a size, with vcores only where the limit has some.
@@ -210,6 +237,27 @@ func contradicts(said string, why []policy.Reason) string {
 		}
 		if strings.Contains(said, phrase) && !slices.ContainsFunc(why, about) {
 			return phrase
+		}
+	}
+	return ""
+}
+
+// limitsSaid finds the AM limits in the ResourceManager's words: of the queue, and of a user.
+var limitsSaid = [2]*regexp.Regexp{
+	regexp.MustCompile(`Queue Resource Limit for AM = <memory:(\d+)`),
+	regexp.MustCompile(`User AM Resource Limit of the queue = <memory:(\d+)`),
+}
+
+// differs says so where the ResourceManager names another figure for a limit than the reasons do.
+func differs(said string, why []policy.Reason) string {
+	for _, r := range why {
+		of := 0
+		if r.User != "" {
+			of = 1
+		}
+		m := limitsSaid[of].FindStringSubmatch(said)
+		if r.Limit == "maximum-am-resource-percent" && m != nil && m[1] != strconv.FormatInt(r.Max.Mem, 10) {
+			return fmt.Sprintf("Note: it names a limit of %s MiB, and %d MiB are computed above. Its text dates from its last attempt to start the application; the figure above is of now.", m[1], r.Max.Mem)
 		}
 	}
 	return ""
@@ -243,7 +291,7 @@ func whyJSON(v *live.View, x *live.Explanation, ended *rest.App) any {
 		Diagnostics string   `json:"diagnostics,omitempty"`
 		Notes       []string `json:"notes,omitempty"`
 	}{
-		x.App.ID, "waiting", moment(v, v.Now), moment(v, x.App.Submitted), []reason{}, intervalOf(v, x.Next), x.Draws, []trial{}, x.App.Diagnostics, v.Notes,
+		x.App.ID, "waiting", moment(v, v.Now), moment(v, x.App.Submitted), []reason{}, intervalOf(v, x.Next), x.Draws, []trial{}, x.App.Diagnostics, noteTexts(v),
 	}
 	if since, runs := x.App.Started(); runs {
 		out.State, out.Since = "running", moment(v, since)
@@ -254,7 +302,8 @@ func whyJSON(v *live.View, x *live.Explanation, ended *rest.App) any {
 	for i := range x.Reasons {
 		r := &x.Reasons[i]
 		y := reason{Limit: r.Limit, Queue: r.Queue, User: r.User, Node: r.Node, Ahead: r.Ahead, First: first(r)}
-		y.Text, y.Until = sentence(r)
+		what, until := sentence(r)
+		y.Text, y.Until = term.Line(what), term.Line(until)
 		out.Reasons = append(out.Reasons, y)
 	}
 	for _, t := range x.Tried {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	x "github.com/yardmaster/yardmaster/experiment"
+	"github.com/yardmaster/yardmaster/experiment/experimenttest"
 )
 
 func TestStudy(t *testing.T) {
@@ -33,6 +34,14 @@ func TestStudy(t *testing.T) {
 			t.Errorf("%s: %d reported figures, want %d", id, got, want)
 		}
 	}
+}
+
+// One seed of everything, from end to end: every figure that a check or a section needs exists.
+func TestAllOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every experiment")
+	}
+	experimenttest.Whole(t, Study(), []uint64{1}, 10, "")
 }
 
 // A few experiments from end to end: every figure that a check or a table needs exists, and the same seed gives the same figures.

@@ -32,11 +32,15 @@ import (
 // outContainers is the number of containers of a scale-out machine.
 const outContainers = 8
 
+// upContainers is that of a scale-up machine.
+const upContainers = 24
+
 // world is one of the source's two set-ups.
 type world struct {
 	racks, machines, ups int // racks of the traditional cluster and machines in each; the hybrid one has scale-up machines in place of one rack
 	jobs                 int // drawn for each seed; 0: all
 	examples             int // of the classifier
+	replay               swim.Replay
 	online               synth.Respread
 	day, train           facebook.Source
 
@@ -66,7 +70,7 @@ type traces struct {
 func newWorld(w *world) *world {
 	w.load = sync.OnceValues(func() (*traces, error) {
 		m := swim.Default()
-		m.ReduceCap = int64(w.racks * w.machines * outContainers)
+		m.ReduceCap, m.Replay = int64(w.racks*w.machines*outContainers), w.replay
 		day, err := w.day(m)
 		if err != nil {
 			return nil, err
@@ -123,8 +127,7 @@ func (w *world) learn(t *traces, seed uint64, how string) (trained, error) {
 			return trained{}, err
 		}
 	}
-	features, labels := sizing.Examples(jobs, up, bare)
-	c, best, err := classify.Train(features, labels, classify.Training{Grid: sizing.Coarse(), Examples: w.examples, Seed: seed})
+	c, best, err := classify.Train(sizing.Examples(jobs, up, bare), classify.Training{Grid: sizing.Coarse(), Examples: w.examples, Seed: seed})
 	return trained{c, best.Accuracy}, err
 }
 
@@ -142,8 +145,9 @@ type trained struct {
 	folds float64
 }
 
-// Training sets: as many jobs of every magnitude; a plain sample; and, as "yardmaster size" has it, the first with each job also without its shuffle.
-const even, plain, both = "even", "plain", "both"
+// Training sets: as many jobs of every magnitude; a plain sample; and, as "yardmaster size" has it, the first with each job also without its shuffle. Fit
+// is no classifier at all.
+const even, plain, both, fit = "even", "plain", "both", "fit"
 
 // variant is a cluster with a scheduler.
 type variant struct {
@@ -153,22 +157,27 @@ type variant struct {
 	how    string // training set of the classifier; "": even
 }
 
-// variants by name: the source's six, and those of the ablations.
+// variants by name: the source's six, those of the ablations, and the policy as it is shipped.
 var variants = map[string]variant{
 	"fs": {spec: "fair"}, "ds": {spec: "delay"},
-	"fs-with": full("hybrid:base=fair"), "ds-with": full("hybrid:base=delay"),
+	"fs-with": full("base=fair"), "ds-with": full("base=delay"),
 	"fs-without": {spec: "fair", hybrid: true}, "ds-without": {spec: "delay", hybrid: true},
-	"no-p": full("hybrid:classify=no"), "no-js": full("hybrid:steal=no"), "no-dps": {spec: "hybrid:steal=full", hybrid: true},
-	"idle": full("hybrid:steal=idle"), "idle-no-dps": {spec: "hybrid:steal=idle", hybrid: true},
-	"fs-both": {"hybrid:base=fair", true, true, both}, "ds-both": {"hybrid:base=delay", true, true, both},
+	"no-p": full("classify=no"), "no-js": full("steal=no"), "no-dps": {spec: printed("steal=full"), hybrid: true},
+	"idle": full("steal=idle"), "idle-no-dps": {spec: printed("steal=idle"), hybrid: true},
+	"default": {"hybrid", true, true, fit},
 }
 
+// printed is the scheduler as the source prints it.
+func printed(settings string) string { return "hybrid:help=no,spill=no," + settings }
+
 // full is Hybrid with both strategies.
-func full(spec string) variant { return variant{spec: spec, hybrid: true, placed: true} }
+func full(settings string) variant {
+	return variant{spec: printed(settings), hybrid: true, placed: true}
+}
 
 func init() {
 	for _, e := range errorsOfShuffle {
-		variants["error/"+e] = full("hybrid:error=" + e)
+		variants["error/"+e] = full("error=" + e)
 	}
 }
 
@@ -207,8 +216,10 @@ func (d *drawn) scheduler(v variant, seed uint64) (func() (policy.Policy, error)
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.classifiers[cmp.Or(v.how, even)]()
-	o.Classifier, o.Recurring, o.Seed = c, recurring, seed
+	if v.how != fit {
+		o.Classifier, err = d.classifiers[cmp.Or(v.how, even)]()
+	}
+	o.Recurring, o.Seed = recurring, seed
 	return func() (policy.Policy, error) { return hybrid.New(o) }, err
 }
 
@@ -271,7 +282,11 @@ func (w *world) plays(batch bool, net string, names ...string) x.Runner {
 	}
 }
 
-// about are figures of a seed's jobs: the work of those that run faster on scale-out machines, and what it takes there at best.
+// fastest is how many times as fast the source's scale-up machines run a task, at best.
+const fastest = 1 / 0.3
+
+// about are figures of a seed's jobs: the work of those that run faster on scale-out machines, and what it takes there at best; and what all work takes on
+// all containers of a traditional cluster, and of a hybrid one all of whose scale-up machines are always busy at full speed.
 func (w *world) about(jobs workload.Slice) x.Metrics {
 	var work [2]float64
 	n := 0.0
@@ -280,16 +295,13 @@ func (w *world) about(jobs workload.Slice) x.Metrics {
 		if j.Class == hybrid.Up.String() {
 			side, n = 1, n+1
 		}
-		for k := range j.Stages {
-			s := &j.Stages[k]
-			l, _ := s.Length.IsConstant()
-			work[side] += float64(s.Tasks) * l.Seconds()
-		}
+		work[side] += j.Work()
 	}
-	out := float64((w.racks - 1) * w.machines * outContainers)
+	out, rack, up := float64((w.racks-1)*w.machines*outContainers), float64(w.machines*outContainers), float64(w.ups*upContainers)
+	all := work[0] + work[1]
 	return x.Metrics{
-		"small": n / float64(len(jobs)), "large-work": work[0] / (work[0] + work[1]),
-		"bound": work[0] / out, "bound-traditional": (work[0] + work[1]) / (out + float64(w.machines*outContainers)),
+		"small": n / float64(len(jobs)), "large-work": work[0] / all, "bound": work[0] / out,
+		"traditional": all / (out + rack), "capacity": all / (out + up*fastest),
 	}
 }
 
@@ -374,22 +386,21 @@ func (o *outcome) figures() x.Metrics {
 func judge(m x.Metrics, at string, c classify.Classifier, seed uint64, jobs workload.Slice, up []bool) {
 	var known, unknown, half, strange classify.Confusion
 	o := hybrid.Options{Recurring: recurring, Seed: seed}
-	for i, j := range jobs {
-		f := classify.OfWork(j)
-		one, other := c.Decision(f) > 0, c.Decision(f.Unpredicted()) > 0
-		known.Add(up[i], one)
-		unknown.Add(up[i], other)
-		if o.Recurs(j.ID) {
-			half.Add(up[i], one)
+	for i, e := range sizing.Examples(jobs, up, nil) {
+		one, other := c.Decision(e.Features) > 0, c.Decision(e.Unpredicted()) > 0
+		known.Add(e, one)
+		unknown.Add(e, other)
+		if o.Recurs(jobs[i].ID) {
+			half.Add(e, one)
 		} else {
-			half.Add(up[i], other)
-			strange.Add(up[i], other)
+			half.Add(e, other)
+			strange.Add(e, other)
 		}
 	}
 	for name, c := range map[string]*classify.Confusion{"known": &known, "unknown": &unknown, "half": &half, "new": &strange} {
 		m[at+name+"/accuracy"] = c.Accuracy()
 		m[at+name+"/large-as-small"], m[at+name+"/small-as-large"] = float64(c.OutAsUp), float64(c.UpAsOut)
-		m[at+name+"/large"] = float64(c.OutAsUp + c.OutAsOut)
+		m[at+name+"/large"], m[at+name+"/misplaced"] = float64(c.OutAsUp+c.OutAsOut), c.MisplacedWork()
 	}
 	m[at+"majority"] = math.Max(float64(known.UpAsUp+known.UpAsOut), float64(known.OutAsUp+known.OutAsOut)) / float64(len(jobs))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"text/template"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/swim"
 	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
@@ -31,25 +31,33 @@ var texts = sync.OnceValue(func() *x.Texts { return yamlfile.Decode[x.Texts](stu
 func Study() *x.Study {
 	day, train := facebook.File(facebook.FB2010), facebook.File(facebook.FB2010Paths)
 	hour := synth.Respread{How: "uniform", Time: unit.Hour}
+	small := func(r swim.Replay) *world {
+		return &world{racks: 5, machines: 10, ups: 2, jobs: 1000, examples: 600, online: hour, day: day, train: train, replay: r}
+	}
 	return study(
-		&world{racks: 5, machines: 10, ups: 2, jobs: 1000, examples: 600, online: hour, day: day, train: train},
-		&world{racks: 20, machines: 30, ups: 6, examples: 600, day: day, train: train},
+		small(swim.Replay{Machines: 50, Traced: traced}),
+		&world{racks: 20, machines: 30, ups: 6, examples: 600, day: day, train: train, replay: swim.Replay{Machines: 600, Traced: traced}},
+		small(swim.Replay{}),
 	)
 }
 
-// study makes the study of a real and a simulated cluster.
-func study(small, large *world) *x.Study {
-	return texts().With(runners(newWorld(small), newWorld(large)), nil, sections)
+// traced is the number of machines of the trace's cluster.
+const traced = 3000
+
+// study makes the study of a real and a simulated cluster, and of the real one with the trace as it is.
+func study(small, large, raw *world) *x.Study {
+	return texts().With(runners(newWorld(small), newWorld(large), newWorld(raw)), nil, sections)
 }
 
 // The variants of the source, and those of the ablations.
 var (
 	six       = []string{"fs", "ds", "fs-with", "ds-with", "fs-without", "ds-without"}
+	seven     = append(slices.Clone(six), "default")
 	ablations = []string{"fs-with", "no-p", "no-js", "no-dps", "idle", "idle-no-dps"}
 )
 
 // runners are the experiments' runs, by ID. Experiments share runs: see experiment.Cache.
-func runners(small, large *world) map[string]x.Runner {
+func runners(small, large, raw *world) map[string]x.Runner {
 	classified := func(_ context.Context, seed uint64) (x.Metrics, error) {
 		return small.classifies(seed, even, plain, both)
 	}
@@ -57,8 +65,9 @@ func runners(small, large *world) map[string]x.Runner {
 	for _, e := range errorsOfShuffle {
 		wrong = append(wrong, "error/"+e)
 	}
-	batch, online := small.plays(true, "", six...), small.plays(false, "", six...)
-	dayBatch, dayOnline := large.plays(true, "", six[:4]...), large.plays(false, "", six...)
+	batch, online := small.plays(true, "", seven...), small.plays(false, "", seven...)
+	dayBatch, dayOnline := large.plays(true, "", "fs", "ds", "fs-with", "ds-with", "default"), large.plays(false, "", seven...)
+	former := []string{"fs", "fs-without", "fs-with", "default"}
 	probe := newWorld(&world{
 		racks: 3, machines: 4, ups: 1, jobs: 150, examples: 100, online: synth.Respread{How: "uniform", Time: 10 * unit.Minute},
 		day: facebook.StandIn(400, 64*unit.GiB), train: facebook.StandIn(300, 64*unit.GiB),
@@ -72,8 +81,7 @@ func runners(small, large *world) map[string]x.Runner {
 		"HY-X1": small.plays(true, "5:1", six...), "HY-X2": small.plays(false, "5:1", six...),
 		"HY-X3": large.plays(false, "5:1", "fs", "fs-with"),
 		"HY-X4": large.plays(false, "", ablations[:5]...),
-		"HY-X5": small.plays(true, "", "fs", "ds", "fs-both", "ds-both"), "HY-X6": small.plays(false, "", "fs", "ds", "fs-both", "ds-both"),
-		"HY-X7": large.plays(true, "", "fs-both"), "HY-X8": large.plays(false, "", "fs-both"),
+		"HY-X5": raw.plays(true, "", former...), "HY-X6": raw.plays(false, "", former...),
 		"HY-P": probed(probe),
 	}
 }
@@ -87,7 +95,7 @@ func probed(w *world) x.Runner {
 		}
 		for _, batch := range []bool{true, false} {
 			for _, net := range []string{"", "5:1"} {
-				names := slices.Concat(six, ablations[1:], []string{"error/-1", "error/1"})
+				names := slices.Concat(seven, ablations[1:], []string{"error/-1", "error/1"})
 				if net != "" {
 					names = six[:3]
 				}
@@ -117,23 +125,12 @@ func sections(r *x.Runs) []x.Section {
 		"atMost": func(id string) string {
 			return fmt.Sprintf("%.1f %%", -100*mean(id, "jobs/small")*mean(id, "fs/mean/small")/mean(id, "fs/mean"))
 		},
-		"heading": func(id string) string {
-			for _, e := range texts().Experiments {
-				if e.ID == id {
-					return id + ": " + e.Title
-				}
-			}
-			return id
-		},
+		"heading": texts().Heading,
 		"variants": func(id string) []string {
-			return slices.DeleteFunc(slices.Concat(six, ablations[1:], []string{"fs-both", "ds-both"}), func(v string) bool { return math.IsNaN(mean(id, v+"/makespan")) })
+			return slices.DeleteFunc(slices.Concat(seven, ablations[1:]), func(v string) bool { return math.IsNaN(mean(id, v+"/makespan")) })
 		},
 		// spread is a row: how a figure changes from FS, seed by seed.
-		"spread": func(what, how, variant string) string {
-			id, figure, _ := strings.Cut(what, " ")
-			if how == both {
-				id = map[string]string{"HY-R1": "HY-X5", "HY-R3": "HY-X6"}[id]
-			}
+		"spread": func(id, figure, variant string) string {
 			falls, changes := 0, []float64(nil)
 			from := r.Values(id, "fs/"+figure)
 			for i, v := range r.Values(id, variant+"/"+figure) {
@@ -141,7 +138,7 @@ func sections(r *x.Runs) []x.Section {
 					falls++
 				}
 			}
-			return fmt.Sprintf("| %s | %s | %d of %d | %+.0f %% | %+.0f %% | %+.0f %% |\n", titles[figure], how, falls, len(changes), slices.Min(changes), result.Quantile(changes, 0.5), slices.Max(changes))
+			return fmt.Sprintf("| %s | %s | %d of %d | %+.0f %% | %+.0f %% | %+.0f %% |\n", titles[figure], titles[variant], falls, len(changes), slices.Min(changes), result.Quantile(changes, 0.5), slices.Max(changes))
 		},
 		"stolen": func(id, variant string) string {
 			if n := mean(id, variant+"/stolen"); !math.IsNaN(n) {
@@ -158,5 +155,5 @@ var titles = map[string]string{
 	"no-p": "H-w/o-P", "no-js": "H-w/o-JS", "no-dps": "H-w/o-DPS", "idle": "H-FS-with, steal=idle", "idle-no-dps": "H-w/o-DPS, steal=idle",
 	"makespan": "makespan, batch", "last/small": "end of the last small job, batch", "mean": "mean, online", "mean/small": "mean of small jobs, online",
 	"mean/large": "mean of large jobs, online", "median": "median, online",
-	"fs-both": "H-FS-with, both", "ds-both": "H-DS-with, both",
+	"default": "hybrid as shipped",
 }

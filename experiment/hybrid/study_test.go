@@ -25,11 +25,11 @@ func standIn(jobs int, online synth.Respread) *world {
 
 // Everything from end to end with generated jobs, which need no traces: every figure that a check or a section needs exists.
 func TestStudy(t *testing.T) {
-	s := study(standIn(30, synth.Respread{How: "uniform", Time: unit.Minute}), standIn(0, synth.Respread{}))
+	s := study(standIn(30, synth.Respread{How: "uniform", Time: unit.Minute}), standIn(0, synth.Respread{}), standIn(20, synth.Respread{How: "uniform", Time: unit.Minute}))
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	experimenttest.Whole(t, s, []uint64{1, 2}, 7, "NaN")
+	experimenttest.Whole(t, s, []uint64{1, 2}, 8, "NaN")
 	if got := sections(x.NewRuns([]uint64{1}, nil)); len(got) != 0 {
 		t.Errorf("%d sections of nothing", len(got))
 	}
@@ -48,12 +48,12 @@ func TestWithoutTraces(t *testing.T) {
 
 // The parts of Hybrid show in the probe, and the same seed gives the same.
 func TestProbe(t *testing.T) {
-	probe := runners(newWorld(standIn(1, synth.Respread{})), newWorld(standIn(1, synth.Respread{})))["HY-P"]
+	probe := runners(newWorld(standIn(1, synth.Respread{})), nil, nil)["HY-P"]
 	m, err := probe(context.Background(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := runners(newWorld(standIn(1, synth.Respread{})), newWorld(standIn(1, synth.Respread{})))["HY-P"](context.Background(), 1)
+	again, err := runners(newWorld(standIn(1, synth.Respread{})), nil, nil)["HY-P"](context.Background(), 1)
 	if err != nil || !maps.Equal(m, again) {
 		t.Errorf("the same seed gave other figures (%v)", err)
 	}

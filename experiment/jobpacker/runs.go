@@ -1,6 +1,7 @@
 package jobpacker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,15 +33,19 @@ type site struct {
 	uplink     int // Gbit/s
 	jobs       int
 	span       unit.Time // in which jobs arrive
-	scale      int       // of what tasks read and write in the same time
+	heartbeat  unit.Time
+	scale      int // of what tasks read and write in the same time
 }
 
 // The simulated cluster, and the emulated one. The source divides the sizes of emulated jobs and the threshold of circuits by 100. Here all rates are
 // 100 times as high, those of links and of tasks, which is the same.
 var (
-	simulated = &site{cluster: "600x20/20", containers: 12_000, racks: 20, node: 10, uplink: 30, jobs: 1000, span: 90 * unit.Minute, scale: 1}
-	emulated  = &site{cluster: "10x10/10", containers: 100, racks: 10, node: 100, uplink: 10, jobs: 200, span: 20 * unit.Minute, scale: 100}
+	simulated = &site{cluster: "600x20/20", containers: 12_000, racks: 20, node: 10, uplink: 30, jobs: 1000, span: 90 * unit.Minute, heartbeat: unit.Second, scale: 1}
+	emulated  = &site{cluster: "10x10/10", containers: 100, racks: 10, node: 100, uplink: 10, jobs: 200, span: 20 * unit.Minute, heartbeat: 50 * unit.Millisecond, scale: 100}
 )
+
+// heavy is the shuffle of a heavy job: the source's threshold.
+const heavy = 1.125e9
 
 // The schedulers.
 const (
@@ -56,7 +61,11 @@ type setting struct {
 	*site
 	scheduler string
 	batch     bool
-	uplink    int        // Gbit/s; 0: the site's
+	uplink    float64    // Gbit/s; 0: the site's
+	random    bool       // a random sample of all jobs; otherwise of heavy ones
+	few       bool       // as few reduces as SWIM's replay tool gives
+	all       bool       // as many maps and reduces as before the division by 100
+	bySize    bool       // planned jobs go by size
 	interval  unit.Time  // of the circuit switch
 	reduce    unit.Bytes // of shuffle and output for one reduce; 0: 10^9
 	figure    bool       // task lengths as in the source's figure 4.6
@@ -67,6 +76,9 @@ type setting struct {
 	limit     bool // jobs outside the plan have few racks too
 }
 
+// machines is the number of machines by which SWIM's replay tool bounds reduces.
+const machines = 600
+
 // mix is the share of jobs that recur where not all do.
 const mix = 0.5
 
@@ -75,8 +87,8 @@ func standard(at *site, scheduler string, batch bool) setting {
 	return setting{site: at, scheduler: scheduler, batch: batch, interval: unit.Second, slowStart: 0.7, batches: 5}
 }
 
-// sample are the jobs of a seed.
-type sample map[*site]workload.Slice
+// sample are the jobs of a seed: of heavy ones, and of all.
+type sample map[*site][2]workload.Slice
 
 // draw samples jobs for both clusters from the same source.
 func draw(from facebook.Source) func(seed uint64) (sample, error) {
@@ -85,15 +97,36 @@ func draw(from facebook.Source) func(seed uint64) (sample, error) {
 		if err != nil {
 			return nil, err
 		}
+		selected := slices.DeleteFunc(slices.Clone(trace), func(j *workload.Job) bool { return shuffled(j) < heavy })
 		s := sample{}
 		for _, at := range []*site{simulated, emulated} {
-			r := synth.Resampling{Jobs: min(at.jobs, len(trace)), Arrivals: synth.Respread{How: "uniform", Time: at.span}}
-			if s[at], err = r.Apply(trace, seed); err != nil {
-				return nil, err
+			var both [2]workload.Slice
+			for i, from := range []workload.Slice{selected, trace} {
+				r := synth.Resampling{Jobs: min(at.jobs, len(from)), Arrivals: synth.Respread{How: "uniform", Time: at.span}}
+				if both[i], err = r.Apply(from, seed); err != nil {
+					return nil, err
+				}
 			}
+			s[at] = both
 		}
 		return s, nil
 	}
+}
+
+// shuffled are the bytes that a job shuffles.
+func shuffled(j *workload.Job) unit.Bytes {
+	if last := &j.Stages[len(j.Stages)-1]; len(last.After) > 0 {
+		return last.After[0].Shuffle
+	}
+	return 0
+}
+
+// of are the jobs of a run, as drawn.
+func (s *setting) of(drawn sample) workload.Slice {
+	if s.random {
+		return drawn[s.site][1]
+	}
+	return drawn[s.site][0]
 }
 
 // swim is the model of tasks.
@@ -101,12 +134,17 @@ func (s *setting) swim() swim.Model {
 	m := swim.Default()
 	m.SlowStart, m.ReduceCap = s.slowStart, s.containers
 	if s.figure {
-		m.MapRate, m.ReduceRate = 1.6e6, 8.7e6
+		facebook.Replayed(&m)
+	}
+	if s.few {
+		m.Replay = swim.Replay{Machines: machines, Traced: machines}
 	}
 	if s.reduce > 0 {
 		m.BytesPerReduce = s.reduce
 	}
-	m.Block, m.MapRate, m.ReduceRate = m.Block*unit.Bytes(s.scale), m.MapRate*float64(s.scale), m.ReduceRate*float64(s.scale)
+	if !s.all {
+		m.Block, m.MapRate, m.ReduceRate = m.Block*unit.Bytes(s.scale), m.MapRate*float64(s.scale), m.ReduceRate*float64(s.scale)
+	}
 	return m
 }
 
@@ -115,11 +153,8 @@ func (s *setting) workload(jobs workload.Slice) workload.Slice {
 	m := s.swim()
 	out := make(workload.Slice, len(jobs))
 	for i, job := range jobs {
-		j, last, shuffle := *job, &job.Stages[len(job.Stages)-1], unit.Bytes(0)
-		if len(last.After) > 0 {
-			shuffle = last.After[0].Shuffle
-		}
-		if j.Stages = m.Stages(job.Stages[0].Input, shuffle, last.Output); s.batch {
+		j := *job
+		if j.Stages = m.Stages(job.Stages[0].Input, shuffled(job), job.Stages[len(job.Stages)-1].Output); s.batch {
 			j.Submit = 0
 		}
 		out[i] = &j
@@ -129,17 +164,14 @@ func (s *setting) workload(jobs workload.Slice) workload.Slice {
 
 // network describes the network; "": none.
 func (s *setting) network() string {
-	uplink := s.uplink
-	if uplink == 0 {
-		uplink = s.site.uplink
-	}
+	uplink := cmp.Or(s.uplink, float64(s.site.uplink))
 	switch s.scheduler {
 	case noNetwork:
 		return ""
 	case fEPS:
 		return fmt.Sprintf("racks:node=%dGbit,uplink=100Gbit", s.node)
 	}
-	return fmt.Sprintf("racks:node=%dGbit,uplink=%dGbit,circuit=100Gbit,interval=%gs", s.node, uplink, s.interval.Seconds())
+	return fmt.Sprintf("racks:node=%dGbit,uplink=%gGbit,circuit=100Gbit,interval=%gs", s.node, uplink, s.interval.Seconds())
 }
 
 // play makes a plan if the scheduler needs one, and runs it.
@@ -148,11 +180,11 @@ func play(ctx context.Context, seed uint64, drawn sample, s setting) (x.Metrics,
 	if err != nil {
 		return nil, err
 	}
-	jobs := s.workload(drawn[s.site])
+	jobs := s.workload(s.of(drawn))
 	o := &outcome{recurs: map[string]bool{}}
 	spec := &run.Spec{
 		Cluster: c, Workload: run.Jobs(jobs), Seed: seed, NoAlone: true, Sink: o,
-		Model: sim.Model{Heartbeat: unit.Second, Replicas: 3, Application: am.MapsFirst, Sample: unit.Hour},
+		Model: sim.Model{Heartbeat: s.heartbeat, Replicas: 3, Application: am.MapsFirst, Sample: unit.Hour},
 	}
 	if text := s.network(); text != "" {
 		if c.Network, err = cluster.ParseNetwork(text); err != nil {
@@ -165,7 +197,7 @@ func play(ctx context.Context, seed uint64, drawn sample, s setting) (x.Metrics,
 	}
 	if s.scheduler == jobPacker || s.scheduler == corral {
 		s.forecast.Seed = seed
-		p, err := plan.New(ctx, plan.Of(c, cluster.Unit), plan.Forecast(jobs, 0, s.forecast), plan.Settings{Planner: s.scheduler, Online: !s.batch, Batches: s.batches, Over: s.over, Seed: seed})
+		p, err := plan.New(ctx, plan.Of(c, cluster.Unit), plan.Forecast(jobs, 0, s.forecast), plan.Settings{Planner: s.scheduler, Online: !s.batch, Batches: s.batches, Over: s.over, Seed: seed, InOrder: !s.bySize})
 		if err != nil {
 			return nil, err
 		}
@@ -235,14 +267,14 @@ func (s *setting) statistics(jobs workload.Slice) x.Metrics {
 		times = append(times, waves(j.Maps)*j.MapTime+waves(j.Reduces)*j.RedTime)
 		longest = max(longest, times[len(times)-1])
 		work += float64(j.Maps)*j.MapTime + float64(j.Reduces)*j.RedTime
-		if m["shuffle"] += j.Shuffle / 1e12; j.Shuffle >= 1.125e9 {
+		if m["shuffle"] += j.Shuffle / 1e12; j.Shuffle >= heavy {
 			m["heavy"]++
 		}
 		m["maps"] += float64(j.Maps)
 		m["reduces"] += float64(j.Reduces)
 	}
 	m["bound"], m["alone"] = max(work/float64(s.containers), longest), result.Quantile(times, 0.5)
-	m["uplinks"] = m["shuffle"] * 1e12 * (s.racks - 1) / s.racks / (s.racks * float64(s.site.uplink) * 1e9 / 8)
-	m["load"] = work / float64(s.containers) / s.span.Seconds()
+	m["uplinks"] = m["shuffle"] * 1e12 * (s.racks - 1) / s.racks / (s.racks * cmp.Or(s.uplink, float64(s.site.uplink)) * 1e9 / 8)
+	m["load"], m["uplink-load"] = work/float64(s.containers)/s.span.Seconds(), m["uplinks"]/s.span.Seconds()
 	return m
 }

@@ -81,6 +81,9 @@ func mixed(s *setting) {
 	}
 }
 
+// bySize lets smaller jobs of a plan go first, as "yardmaster plan" does.
+func bySize(s *setting) { s.bySize = true }
+
 func limited(s *setting) {
 	mixed(s)
 	s.limit = true
@@ -101,7 +104,7 @@ var (
 	overs      = []float64{0, 0.5, 1, 1.5, 2}
 	intervals  = []float64{0.1, 0.5, 1, 2, 3}
 	subBatches = []int{1, 2, 3, 5, 10, 20}
-	uplinks    = []int{1, 3}
+	uplinks    = []float64{1.5, 5}
 )
 
 var (
@@ -129,20 +132,24 @@ func plans() map[string]named {
 		}),
 		"JP-T5": join(sweep(intervals, jobPacker, interval), sweep(intervals[4:], fHybrid, interval)),
 		"JP-T6": sweep(subBatches, jobPacker, func(s *setting, v int) { s.batch, s.batches = true, v }),
-		"JP-N2": against(emulated, true, contenders, func(s *setting) { s.reduce = 100e9 }),
-		"JP-N1": {}, "JP-N3": {},
+		"JP-F":  {}, "JP-N1": {}, "JP-N2": {},
+		"JP-N3": join(against(simulated, false, everyone[:1], bySize).under("selected/"), against(simulated, false, everyone[:1], func(s *setting) { bySize(s); s.random = true }).under("random/")),
+		"JP-N4": {},
 	}
 	for name, batch := range map[string]bool{"batch/": true, "online/": false} {
+		maps.Copy(p["JP-N4"], against(emulated, batch, everyone[:4], func(s *setting) { s.all = true }).under(name))
 		for _, v := range uplinks {
-			maps.Copy(p["JP-N1"], against(simulated, batch, contenders, func(s *setting) { s.uplink = v }).under(fmt.Sprint(v, "/", name)))
+			maps.Copy(p["JP-F"], against(simulated, batch, everyone[:4], func(s *setting) { s.uplink, s.figure, s.random = v, true, true }).under(fmt.Sprint(v, "/", name)))
 		}
-		maps.Copy(p["JP-N3"], against(simulated, batch, contenders, func(s *setting) { s.figure = true }).under(name))
+		maps.Copy(p["JP-N1"], against(simulated, batch, everyone[:4], func(s *setting) { s.random = true }).under(name))
+		maps.Copy(p["JP-N2"], against(simulated, batch, contenders, func(s *setting) { s.few = true }).under(name))
 	}
 	// On a synthetic trace, what every setting changes.
 	of := []named{against(emulated, true, contenders, asIs).under("emulated/"), against(simulated, false, everyone, asIs).under("online/")}
 	for name, change := range changes {
 		of = append(of, against(emulated, inBatch(name), contenders[:1], change).under(name+"/"))
 	}
+	of = append(of, against(simulated, false, contenders[:2], func(s *setting) { s.few = true }).under("few/"))
 	p["JP-0"] = join(of...)
 	return p
 }
@@ -152,16 +159,20 @@ var changes = map[string]func(*setting){
 	"uplink": func(s *setting) { s.uplink = 3 }, "interval": func(s *setting) { s.interval = 3 * unit.Second }, "reduce": func(s *setting) { s.reduce = 100e9 },
 	"lengths": func(s *setting) { s.figure = true }, "slow-start": func(s *setting) { s.slowStart = 0.2 }, "sub-batches": func(s *setting) { s.batches = 1 },
 	"mix": mixed, "over-provision": func(s *setting) { mixed(s); s.over = 0 }, "limited": limited,
+	"random": func(s *setting) { s.random = true }, "all": func(s *setting) { s.all = true }, "by size": bySize,
 	"sizes": func(s *setting) { wrongSizes(s, 50) }, "times": func(s *setting) { wrongTimes(s, 50) },
 }
 
 // inBatch reports whether a change is seen in a batch only.
 func inBatch(change string) bool { return change == "sub-batches" || change == "slow-start" }
 
+// standIn is a synthetic trace: few of its jobs are heavy.
+func standIn() facebook.Source { return facebook.StandIn(600, 300e9) }
+
 // runners are the experiments' runs, by ID. They share a cache.
 func runners(from facebook.Source) map[string]x.Runner {
 	cache := &x.Cache[sample, setting]{Make: draw(from), Run: play}
-	small := &x.Cache[sample, setting]{Make: draw(facebook.StandIn(60, 300e9)), Run: play}
+	small := &x.Cache[sample, setting]{Make: draw(standIn()), Run: play}
 	run := map[string]x.Runner{
 		"JP-W": func(_ context.Context, seed uint64) (x.Metrics, error) {
 			drawn, err := cache.Workload(seed)
@@ -171,9 +182,9 @@ func runners(from facebook.Source) map[string]x.Runner {
 			m := x.Metrics{}
 			for name, at := range map[string]*site{"simulated/": simulated, "emulated/": emulated} {
 				s := standard(at, "", true)
-				m.Add(name, s.statistics(drawn[at]))
-				s.figure = true
-				m.Add("figure/"+name, s.statistics(drawn[at]))
+				m.Add(name, s.statistics(s.of(drawn)))
+				s.random = true
+				m.Add("random/"+name, s.statistics(s.of(drawn)))
 			}
 			return m, nil
 		},

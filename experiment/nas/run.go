@@ -30,30 +30,47 @@ type setting struct {
 	network  string
 	reduces  int64 // max of a job: the containers of the cluster
 	users    int
-	wait     string // for locality: offers or a time
+	wait     string     // for locality: offers or a time
+	capped   string     // how reduces that wait for maps leave room
+	short    bool       // tasks as long as under the former reading
+	am       string     // application model; "": am.Overlap
+	strata   int        // one sample for all seeds: the middle job of so many classes by shuffled bytes; 0: none
+	most     unit.Bytes // jobs that shuffle more are left out; 0: none
 	resample synth.Resampling
 	until    unit.Time // jobs submitted later are left out; 0: none
-	alone    bool      // only the job that shuffles most
 }
+
+// The cap of reduces as it is read, and as it was.
+const byJob, ofCluster = "capped=job", "cap=0.5"
 
 // cloudLab is the source's cluster.
 func cloudLab(jobs facebook.Source) setting {
 	return setting{
-		source: jobs, cluster: "40x16/8", network: "racks:node=1Gbit,uplink=1Gbit", reduces: 640, users: 200, wait: "5s",
-		resample: synth.Resampling{Jobs: 200, Arrivals: synth.Respread{How: "exponential", Time: 14 * unit.Second}},
+		source: jobs, cluster: "40x16/8", network: "racks:node=1Gbit,uplink=1Gbit", reduces: 640, users: 200, wait: "5s", capped: byJob, strata: 200,
+		resample: synth.Resampling{Arrivals: synth.Respread{How: "exponential", Time: 14 * unit.Second}},
 	}
 }
 
-// wholeDay is the source's simulation.
-func wholeDay(jobs facebook.Source) setting {
-	return setting{source: jobs, cluster: "600x6/30", network: "racks:node=250Mbit,uplink=1Gbit", reduces: 3600, users: 200, wait: "135"}
+// fiveHours is the source's simulation, of its first hours.
+func fiveHours(jobs facebook.Source) setting {
+	return setting{
+		source: jobs, cluster: "600x6/30", network: "racks:node=250Mbit,uplink=1Gbit", reduces: 3600, users: 200, wait: "135", capped: byJob, until: 5 * unit.Hour,
+	}
+}
+
+// fifth is a fifth of the simulation, with its load per node.
+func fifth(jobs facebook.Source) setting {
+	return setting{
+		source: jobs, cluster: "120x6/6", network: "racks:node=250Mbit,uplink=1Gbit", reduces: 720, users: 200, wait: "135", capped: byJob, most: 2e12,
+		resample: synth.Resampling{Jobs: 1000, Arrivals: synth.Respread{How: "exponential", Time: unit.FromSeconds(17.7)}},
+	}
 }
 
 // small needs no trace and takes little time.
 func small() setting {
 	s := cloudLab(facebook.StandIn(400, 4*unit.GiB))
 	s.cluster, s.network, s.reduces, s.wait = "8x4/4", "racks:node=200Mbit,uplink=100Mbit", 32, "30"
-	s.resample.Jobs, s.resample.Arrivals.Time = 80, 6*unit.Second
+	s.strata, s.short, s.resample.Jobs, s.resample.Arrivals.Time = 0, true, 80, 6*unit.Second
 	return s
 }
 
@@ -67,25 +84,35 @@ const block = 128 * unit.MiB
 func (s *setting) jobs(seed uint64) (workload.Slice, error) {
 	m := swim.Default()
 	m.Block, m.ReduceCap, m.Users, m.Seed = block, s.reduces, s.users, seed
+	if !s.short {
+		facebook.Replayed(&m)
+	}
 	jobs, err := s.source(m)
 	if err != nil {
 		return nil, err
 	}
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *workload.Job) bool {
+		return s.until > 0 && j.Submit >= s.until || s.most > 0 && shuffled(j) > s.most
+	})
+	if s.strata > 0 {
+		jobs, seed = middles(jobs, s.strata), 1
+	}
 	if jobs, err = s.resample.Apply(jobs, seed); err != nil {
 		return nil, err
-	}
-	jobs = slices.Clone(jobs)
-	if s.until > 0 {
-		jobs = slices.DeleteFunc(jobs, func(j *workload.Job) bool { return j.Submit >= s.until })
 	}
 	for i, j := range jobs {
 		jobs[i] = spread(j)
 	}
-	if s.alone {
-		largest := slices.MaxFunc(jobs, func(a, b *workload.Job) int { return cmp.Compare(shuffled(a), shuffled(b)) })
-		jobs = workload.Slice{largest}
-	}
 	return jobs, nil
+}
+
+// middles is the middle job of each of n equal classes of jobs, by shuffled bytes.
+func middles(jobs workload.Slice, n int) (picked workload.Slice) {
+	slices.SortStableFunc(jobs, func(a, b *workload.Job) int { return cmp.Compare(shuffled(a), shuffled(b)) })
+	for i := range n {
+		picked = append(picked, jobs[(2*i+1)*len(jobs)/(2*n)])
+	}
+	return picked
 }
 
 // spread gives a job that reads nothing as many maps as its output needs: the five largest shuffle up to 1.8 TB, and a single map would send
@@ -124,6 +151,19 @@ func (s setting) under(schedulers map[string]string) func(context.Context, uint6
 	}
 }
 
+// together are the runs that a function asks for.
+func together(all func(run func(prefix string, s setting, spec string))) x.Runner {
+	return func(ctx context.Context, seed uint64) (m x.Metrics, err error) {
+		m = x.Metrics{}
+		all(func(prefix string, s setting, spec string) {
+			if err == nil {
+				err = s.play(ctx, seed, spec, prefix, m)
+			}
+		})
+		return m, err
+	}
+}
+
 // play runs the jobs under a scheduler and adds its figures.
 func (s *setting) play(ctx context.Context, seed uint64, scheduler, prefix string, m x.Metrics) error {
 	jobs, err := s.jobs(seed)
@@ -137,14 +177,14 @@ func (s *setting) play(ctx context.Context, seed uint64, scheduler, prefix strin
 	if c.Network, err = cluster.ParseNetwork(s.network); err != nil {
 		return err
 	}
-	fresh, _, err := all.Load(strings.ReplaceAll(scheduler, "WAIT", s.wait))
+	fresh, _, err := all.Load(strings.NewReplacer("WAIT", s.wait, "CAP", s.capped).Replace(scheduler))
 	if err != nil {
 		return err
 	}
 	w, t := transfer.New(transfer.Options{Congested: congested}), &times{arrival: jobs[len(jobs)-1].Submit, of: map[string]*class{"": {}}}
 	var meter *shuffle.Meter
 	sum, err := run.Play(ctx, &run.Spec{
-		Cluster: c, Workload: run.Jobs(jobs), Seed: seed, NoAlone: true, Sink: t, Model: sim.Model{Replicas: 3, Heartbeat: unit.Second, Application: am.Overlap, Sample: unit.Hour},
+		Cluster: c, Workload: run.Jobs(jobs), Seed: seed, NoAlone: true, Sink: t, Model: sim.Model{Replicas: 3, Heartbeat: unit.Second, Application: cmp.Or(s.am, am.Overlap), Sample: unit.Hour},
 		NewWorker: func() (sim.Worker, error) { return w, nil },
 		Scheduler: run.Scheduler{New: func() (policy.Policy, error) {
 			p, err := fresh()
@@ -164,7 +204,7 @@ func (s *setting) play(ctx context.Context, seed uint64, scheduler, prefix strin
 	hours := sum.LastFinish.Seconds() / 3600
 	events, share := meter.Congestion()
 	for name, v := range map[string]float64{
-		"hours": hours, "cross": sum.Traffic.CrossRack / 1e12, "read": sum.Traffic.Read / 1e12, "crossings": float64(sum.Traffic.Congested),
+		"idle": sum.Traffic.Waited.Seconds() / sum.Busy.Seconds(), "uplinks": sum.Traffic.Uplinks, "lost": float64(sum.Lost), "hours": hours, "cross": sum.Traffic.CrossRack / 1e12, "read": sum.Traffic.Read / 1e12, "crossings": float64(sum.Traffic.Congested),
 		"events": float64(events), "congested": share * hours * float64(len(c.Racks)), "progress": sum.Traffic.Ready / max(1, sum.Traffic.Readers), "over": meter.OverThreshold(),
 	} {
 		m[prefix+name] = v
@@ -174,10 +214,11 @@ func (s *setting) play(ctx context.Context, seed uint64, scheduler, prefix strin
 }
 
 // bound adds what a run needs at least if maps and reduces are spread evenly over the racks, each of which sends and receives one gigabit a
-// second: bytes between racks, and hours, for all shuffles and for the job that can end last.
+// second: bytes between racks, and hours, for all shuffles, for all work in all containers and for the job that can end last.
 func (s *setting) bound(jobs workload.Slice, racks float64, m x.Metrics, prefix string) {
-	var network, last, bytes float64
+	var network, work, last, bytes float64
 	for _, j := range jobs {
+		work += j.Work()
 		b := float64(shuffled(j))
 		needs := b * 8 / 1e9 * (racks - 1) / racks / racks
 		network += needs
@@ -187,7 +228,9 @@ func (s *setting) bound(jobs workload.Slice, racks float64, m x.Metrics, prefix 
 		}
 	}
 	last = max(last, jobs[len(jobs)-1].Submit.Seconds())
-	m[prefix+"shuffle"], m[prefix+"bound"] = bytes/1e12, max(network, last)/3600
+	work /= float64(s.reduces) // the containers
+	m[prefix+"shuffle"], m[prefix+"network"], m[prefix+"containers"] = bytes/1e12, network/3600, work/3600
+	m[prefix+"bound"] = max(network, work, last) / 3600
 	m[prefix+"room"] = m[prefix+"hours"] / m[prefix+"bound"]
 }
 

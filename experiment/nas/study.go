@@ -1,10 +1,10 @@
 package nas
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/experiment/facebook"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -28,27 +29,30 @@ var texts = sync.OnceValue(func() *x.Texts { return yamlfile.Decode[x.Texts](stu
 // Study is the study as data.
 func Study() *x.Study {
 	jobs := facebook.File(facebook.FB2010)
-	return study(cloudLab(jobs), wholeDay(jobs))
+	return study(cloudLab(jobs), fiveHours(jobs), fifth(jobs))
 }
 
-// study is the study with two settings.
-func study(testbed, day setting) *x.Study {
-	return texts().With(runners(testbed, day), ownJudges, sections)
+// study is the study with three settings.
+func study(testbed, hours, part setting) *x.Study {
+	return texts().With(runners(testbed, hours, part), ownJudges, sections)
 }
 
-// variants are the schedulers that NAS is compared with, and NAS without parts, by the last word of an experiment's ID; WAIT is the bound of waits for locality.
+// variants are the schedulers that NAS is compared with, and NAS without parts, by the last word of an experiment's ID; WAIT is the bound of waits for locality,
+// CAP how reduces leave room for maps.
 var variants = map[string]string{
-	"fair": "nas:parts=fair", "delay": "nas:parts=delay,skip=WAIT", "sw": "shufflewatcher:node=WAIT,rack=WAIT",
-	"mts": "nas:parts=mts,skip=WAIT", "ca": "nas:parts=mts+ca,skip=WAIT", "nas": "nas:skip=WAIT",
-	"nott": "nas:threshold=none,skip=WAIT", "noss": "nas:slowstart=fixed,skip=WAIT", "neither": "nas:threshold=none,slowstart=fixed,skip=WAIT",
+	"fair": "nas:parts=fair," + printed, "delay": "nas:parts=delay,skip=WAIT," + printed, "sw": "shufflewatcher:node=WAIT,rack=WAIT,CAP",
+	"mts": "nas:parts=mts,skip=WAIT," + printed, "ca": "nas:parts=mts+ca,skip=WAIT," + printed, "nas": "nas:skip=WAIT," + printed,
+	"nott": "nas:threshold=none,skip=WAIT," + printed, "noss": "nas:slowstart=fixed,skip=WAIT," + printed, "neither": "nas:threshold=none,slowstart=fixed,skip=WAIT," + printed,
 }
+
+// printed is the scheduler as the source prints it: reduces are tried before maps, and maps of jobs known to shuffle much do not start in congested racks.
+const printed = "first=reduces,gate=known,CAP"
 
 // readings are readings of the source that were not chosen.
 var readings = map[string]string{
-	"nas/chosen": variants["nas"], "nas/reset": "nas:reset=any,skip=WAIT", "nas/gate": "nas:gate=all,skip=WAIT", "nas/nogate": "nas:gate=no,skip=WAIT", "nas/exempt": "nas:capped=waiting,skip=WAIT",
-	"nas/text":    "nas:reset=any,gate=all,skip=WAIT",
-	"fair/chosen": variants["fair"], "fair/exempt": "nas:parts=fair,capped=waiting", "delay/chosen": variants["delay"], "delay/text": "nas:parts=delay,reset=any,skip=WAIT",
-	"delay/exempt": "nas:parts=delay,capped=waiting,skip=WAIT",
+	"nas/chosen": variants["nas"], "nas/soft": "nas:skip=WAIT,first=reduces,gate=soft,CAP", "nas/nogate": "nas:skip=WAIT,first=reduces,gate=no,CAP",
+	"nas/text": "nas:reset=any,skip=WAIT,first=reduces,gate=all,CAP", "nas/maps": "nas:skip=WAIT,first=fair,gate=no,CAP",
+	"fair/chosen": variants["fair"],
 }
 
 // Sweeps.
@@ -60,16 +64,14 @@ var (
 
 // bounds is the scheduler with bounds of slow-start.
 func bounds(tmin, tmax float64) string {
-	return fmt.Sprintf("nas:tmin=%g,tmax=%g,skip=WAIT", tmin, tmax)
+	return fmt.Sprintf("nas:tmin=%g,tmax=%g,skip=WAIT,%s", tmin, tmax, printed)
 }
 
 // runners are the experiments' runs, by ID.
-func runners(testbed, day setting) map[string]x.Runner {
+func runners(testbed, hours, part setting) map[string]x.Runner {
 	all := map[string]x.Runner{}
-	morning := day
-	morning.until = 3 * unit.Hour
 	for name, spec := range variants {
-		all["NAS-R-"+name], all["NAS-S-"+name] = testbed.under(map[string]string{"": spec}), day.under(map[string]string{"": spec})
+		all["NAS-R-"+name], all["NAS-S-"+name] = testbed.under(map[string]string{"": spec}), hours.under(map[string]string{"": spec})
 	}
 	sweep := map[string]string{}
 	for _, t := range maxima {
@@ -78,31 +80,30 @@ func runners(testbed, day setting) map[string]x.Runner {
 	for _, t := range minima {
 		sweep[fmt.Sprintf("min/%g/", t)] = bounds(t, 0.5)
 	}
-	all["NAS-R6"], all["NAS-S11"] = testbed.under(sweep), morning.under(sweep)
-	all["NAS-S9"] = func(ctx context.Context, seed uint64) (x.Metrics, error) {
-		m := x.Metrics{}
+	all["NAS-R6"] = testbed.under(sweep)
+	hours.until = 2 * unit.Hour
+	all["NAS-S11"] = hours.under(sweep)
+	all["NAS-S9"] = together(func(run func(prefix string, s setting, spec string)) {
 		for _, n := range users {
-			s := morning
+			s := hours
 			s.users = n
-			if err := s.play(ctx, seed, variants["nas"], fmt.Sprintf("%d/", n), m); err != nil {
-				return nil, err
-			}
+			run(fmt.Sprintf("%d/", n), s, variants["nas"])
 		}
-		return m, nil
-	}
+	})
 	other := map[string]string{}
 	for name, spec := range readings {
 		other[name+"/"] = spec
 	}
 	all["NAS-X1"] = testbed.under(other)
-	onDay := map[string]string{}
-	for _, name := range []string{"fair/exempt", "delay/exempt", "nas/exempt", "delay/text", "nas/text", "nas/nogate"} {
-		onDay[name+"/"] = readings[name]
-	}
-	all["NAS-X3"] = day.under(onDay)
-	one := testbed
-	one.alone = true
-	all["NAS-X2"] = one.under(map[string]string{"fair/": variants["fair"], "ca/": variants["ca"], "nogate/": readings["nas/nogate"], "nas/": variants["nas"]})
+	all["NAS-X2"] = together(func(run func(prefix string, s setting, spec string)) {
+		for name, change := range origins {
+			s := part
+			change(&s)
+			for _, v := range []string{"fair", "nas"} {
+				run(name+"/"+v+"/", s, variants[v])
+			}
+		}
+	})
 	probe := map[string]string{}
 	for _, specs := range []map[string]string{variants, readings, {"bounds": bounds(0.1, 0.9)}} {
 		for name, spec := range specs {
@@ -113,9 +114,16 @@ func runners(testbed, day setting) map[string]x.Runner {
 	return all
 }
 
+// origins are the settings that tell where a gain comes from.
+var origins = map[string]func(*setting){
+	"read": func(*setting) {}, "cluster": func(s *setting) { s.capped = ofCluster }, "short": func(s *setting) { s.short = true },
+	"former": func(s *setting) { s.short, s.capped = true, ofCluster }, "hadoop": func(s *setting) { s.am, s.capped = am.Hadoop, "cap=1" },
+}
+
 // ownJudges are the judges that the study adds to those of package experiment.
 var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
-	// interior holds when a figure of a sweep is best, in the mean over seeds, at neither of its ends: an experiment with a sweep, a figure, and its sign.
+	// interior holds when a figure of a sweep is best, in the mean over seeds, at neither of its ends: an experiment with a sweep, a figure, and its sign. Where
+	// the best is no better than the ends, or the best end no better than what is between, by more than chance, it says nothing.
 	"interior": func(words []string, q []x.Quantity) x.Judge {
 		id, what, _ := strings.Cut(words[0], " ")
 		sweep, figure, _ := strings.Cut(what, "/")
@@ -123,17 +131,35 @@ var ownJudges = map[string]func(words []string, q []x.Quantity) x.Judge{
 		return x.Judge{
 			Rule: fmt.Sprintf("%s: the best mean of %s is at none of the ends of T_%s %v", id, figure, sweep, values),
 			Of: func(r *x.Runs) x.Judgement {
-				best, list := 0, make([]float64, len(values))
+				list, points := make([]float64, len(values)), make([]x.Quantity, len(values))
 				for i, t := range values {
-					if list[i] = r.Estimate(id, fmt.Sprintf("%s/%g/%s", sweep, t, figure)).Mean; list[i] > list[best] != (words[1] == "-1") && list[i] != list[best] {
+					points[i] = x.Of(id, fmt.Sprintf("%s/%g/%s", sweep, t, figure))
+					list[i] = result.Mean(points[i].Values(r)).Mean
+				}
+				last, less := len(values)-1, words[1] == "-1"
+				best, inner := 0, 1 // of all, and of those between the ends
+				for i := range list {
+					if list[i] != list[best] && list[i] > list[best] != less {
 						best = i
 					}
+					if i > 0 && i < last && list[i] != list[inner] && list[i] > list[inner] != less {
+						inner = i
+					}
 				}
-				last := len(values) - 1
-				return x.Judgement{
-					Holds: best > 0 && best < last, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
+				better := func(than, point int) bool {
+					if less {
+						return x.Falls(points[than], points[point]).Of(r).Holds
+					}
+					return x.Rises(points[than], points[point]).Of(r).Holds
+				}
+				j := x.Judgement{
+					Holds: best == inner, Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
 					Ours: fmt.Sprintf("best at %g: %s; at the ends %s and %s", values[best], x.Number(list[best]), x.Number(list[0]), x.Number(list[last])),
 				}
+				if j.Holds && !(better(0, best) && better(last, best)) || !j.Holds && !better(inner, best) {
+					j.Vacuous = "the ends differ from what is between them by no more than chance"
+				}
+				return j
 			},
 		}
 	},
@@ -149,7 +175,7 @@ func sections(r *x.Runs) []x.Section {
 			for i := range a {
 				a[i] /= b[i]
 			}
-			return x.Interval(result.Mean(a))
+			return x.Interval(result.Mean(slices.DeleteFunc(a, math.IsNaN))) // seeds that were not run
 		},
 	})
 }

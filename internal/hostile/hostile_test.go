@@ -215,6 +215,7 @@ func answers(t *testing.T) []reader {
 		{"scheduler", 256, queues, func([]byte) { _, _ = c.Scheduler(ctx) }},
 		{"nodes", 256, JSON(size, "nodes.node"), all(c.Nodes(ctx))},
 		{"applications", 256, JSON(size, "apps.app"), all(c.Apps(ctx, rest.AppFilter{}))},
+		{"applications with long texts", 1, longTexts(), all(c.Apps(ctx, rest.AppFilter{}))},
 		{"application", 128, JSON(size, "app"), func([]byte) { _, _ = c.App(ctx, "application_1_0001") }},
 		{"nodes without the object around them", 256, JSON(size, "node"), all(c.Nodes(ctx))},
 		{"conf", 256, properties, func([]byte) { _, _ = c.Conf(ctx) }},
@@ -230,6 +231,18 @@ func answers(t *testing.T) []reader {
 		list[i].read = func(b []byte) { text = b; read(b) }
 	}
 	return list
+}
+
+// longTexts are lists of applications with texts of some megabytes, of which a reader keeps little.
+func longTexts() map[string]string {
+	const n = 128 * size
+	out := map[string]string{}
+	for name, unit := range map[string]string{"plain": "x", "escapes": `\u0000`, "quotes": `\"`, "characters": "é", "broken": "\x80"} {
+		out[name] = fill(`{"apps":{"app":[{"id":"application_1_0001","name":"`, unit, `","user":"u"}]}}`, n)
+		out[name+" as a key"] = fill(`{"apps":{"app":[{"id":"application_1_0001","`, unit, `":1}]}}`, n)
+	}
+	out["many"] = fill(`{"apps":{"app":[{"id":"application_1_0001","tags":["`+strings.Repeat("x", n/2)+`"`, `,"`+strings.Repeat("y", 2*size)+`"`, `]}]}}`, n)
+	return out
 }
 
 func all[T any](list iter.Seq2[T, error]) func([]byte) {

@@ -243,12 +243,14 @@ func positive(v, per string) (unit.Bytes, error) {
 // writeBytes is exact, unlike Bytes.String.
 func writeBytes(b unit.Bytes) string {
 	switch {
-	case b > 0 && b%unit.GiB == 0:
+	case b == 0:
+		return "0"
+	case b%unit.GiB == 0:
 		return strconv.FormatInt(int64(b/unit.GiB), 10) + "GB"
-	case b > 0 && b%unit.MiB == 0:
+	case b%unit.MiB == 0:
 		return strconv.FormatInt(int64(b/unit.MiB), 10) + "MB"
 	}
-	return strconv.FormatInt(int64(b), 10)
+	return strconv.FormatInt(int64(b), 10) + "B"
 }
 
 // Container is the size of a container: memory,cores.

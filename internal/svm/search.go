@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Grid is the product of powers of 2 of C and gamma, from the first exponent of each to the second, in steps.
@@ -16,15 +17,15 @@ func Grid(c, gamma [2]int, step int) (grid []Params) {
 	return grid
 }
 
-// Score is the cross-validated accuracy of some parameters.
+// Score is the cross-validated accuracy of some parameters: the share of the examples' weight that is classified correctly.
 type Score struct {
 	Params
 	Accuracy float64
 }
 
-// Search cross validates every point of a grid, and returns the scores and the best: that of the highest accuracy, and among equals the first.
-// Examples are dealt to the folds at random, each class by itself. A step limit keeps points that do not converge from dominating the time.
-func Search(x [][]float64, y []bool, grid []Params, folds int, seed uint64) (scores []Score, best Score, err error) {
+// Search cross validates every point of a grid, and returns the scores and the best: that of the highest accuracy, and among equals the first. Without weights
+// all examples count alike. They are dealt to the folds at random, each class by itself. A step limit keeps points that do not converge from dominating the time.
+func Search(x [][]float64, y []bool, weight []float64, grid []Params, folds int, seed uint64) (scores []Score, best Score, err error) {
 	if err := check(x, y); err != nil {
 		return nil, best, err
 	}
@@ -38,13 +39,19 @@ func Search(x [][]float64, y []bool, grid []Params, folds int, seed uint64) (sco
 			apart[i][k] = distance(x[i], x[k])
 		}
 	}
-	fold := deal(y, folds, seed)
+	fold, all := deal(y, folds, seed), 0.0
+	if weight == nil {
+		weight = slices.Repeat([]float64{1}, len(x))
+	}
+	for _, w := range weight {
+		all += w
+	}
 	for _, p := range grid {
-		right := 0
+		right := 0.0
 		for f := range folds {
-			right += validate(apart, y, fold, f, p)
+			right += validate(apart, y, weight, fold, f, p)
 		}
-		scores = append(scores, Score{p, float64(right) / float64(len(x))})
+		scores = append(scores, Score{p, right / all})
 		if s := scores[len(scores)-1]; len(scores) == 1 || s.Accuracy > best.Accuracy {
 			best = s
 		}
@@ -67,8 +74,8 @@ func deal(y []bool, folds int, seed uint64) []int {
 	return fold
 }
 
-// validate counts the examples of fold f that a machine trained on the other folds classifies correctly.
-func validate(apart [][]float64, y []bool, fold []int, f int, p Params) (right int) {
+// validate sums the weights of the examples of fold f that a machine trained on the other folds classifies correctly.
+func validate(apart [][]float64, y []bool, weight []float64, fold []int, f int, p Params) (right float64) {
 	var in []int
 	var classes []bool
 	for i := range fold {
@@ -89,7 +96,7 @@ func validate(apart [][]float64, y []bool, fold []int, f int, p Params) (right i
 			}
 		}
 		if (sum > 0) == y[t] {
-			right++
+			right += weight[t]
 		}
 	}
 	return right

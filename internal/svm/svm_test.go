@@ -72,6 +72,37 @@ func TestAgainstScikitLearn(t *testing.T) {
 	}
 }
 
+// If all multipliers are at their bound no example is on the margin, and the bias is the middle of what they allow. Here C is
+// 0.1; the kernel is 1 between equal examples and 0 between others. The true ones, both alone, allow at most 1 - 0.1, and the two
+// others at least -1 + 0.2.
+func TestBiasWithoutMargin(t *testing.T) {
+	m, err := Train([][]float64{{0}, {100}, {200}, {200}}, []bool{true, true, false, false}, Params{C: 0.1, Gamma: 1})
+	if err != nil || !m.Converged || len(m.Weights) != 4 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	for x, want := range map[float64]float64{0: 0.05 + 0.1, 100: 0.05 + 0.1, 200: 0.05 - 0.2, 1000: 0.05} {
+		if got := m.Decision([]float64{x}); math.Abs(got-want) > 1e-12 {
+			t.Errorf("at %v: %v, want %v", x, got, want)
+		}
+	}
+}
+
+// A multiplier that reaches its bound is there exactly, though its value plus what is missing is not, due to rounding.
+func TestStepEndsAtTheBound(t *testing.T) {
+	c, held := 0.3, 0.03
+	if held+(c-held) == c {
+		t.Fatal("nothing is rounded")
+	}
+	for k := range 2 { // a true example, and another one
+		s := newSolver([]bool{true, false}, Params{C: c, Gamma: 1}, func(i, k int) float64 { return float64((i - k) * (i - k)) })
+		s.a[k] = held
+		s.step(0, 1)
+		if s.a[k] != c {
+			t.Errorf("multiplier %d is %v, want %v", k, s.a[k], c)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	x, y := examples(150, 0.05)
 	grid := Grid([2]int{-5, 15}, [2]int{-15, 3}, 4)
@@ -81,7 +112,7 @@ func TestSearch(t *testing.T) {
 	for i := range grid {
 		grid[i].Steps = 20_000
 	}
-	scores, best, err := Search(x, y, grid, 5, 1)
+	scores, best, err := Search(x, y, nil, grid, 5, 1)
 	if err != nil || len(scores) != len(grid) || best.Accuracy < 0.8 {
 		t.Fatalf("%d scores, best %+v, %v", len(scores), best, err)
 	}
@@ -90,9 +121,21 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%+v beats %+v", s, best)
 		}
 	}
-	_, again, err := Search(x, y, grid, 5, 1)
+	_, again, err := Search(x, y, nil, grid, 5, 1)
 	if err != nil || again != best {
 		t.Errorf("a second search gives %+v, %v, not %+v", again, err, best)
+	}
+	// What counts is the weight that is right.
+	one := make([]float64, len(x))
+	one[7] = 2
+	scores, best, err = Search(x, y, one, grid, 5, 1)
+	for _, s := range scores {
+		if s.Accuracy != 0 && s.Accuracy != 1 {
+			t.Errorf("one example counts, and the accuracy is %v", s.Accuracy)
+		}
+	}
+	if err != nil || best.Accuracy != 1 {
+		t.Errorf("%+v, %v", best, err)
 	}
 }
 
@@ -116,7 +159,7 @@ func TestDegenerate(t *testing.T) {
 	if _, err := Train([][]float64{{1}, {math.NaN()}}, []bool{true, false}, Params{C: 1, Gamma: 1}); err == nil {
 		t.Error("NaN is accepted")
 	}
-	if _, _, err := Search(x, []bool{true, false, false}, Grid([2]int{0, 0}, [2]int{0, 0}, 1), 4, 1); err == nil {
+	if _, _, err := Search(x, []bool{true, false, false}, nil, Grid([2]int{0, 0}, [2]int{0, 0}, 1), 4, 1); err == nil {
 		t.Error("four folds of three examples")
 	}
 	for _, m := range []Model{{}, {Gamma: 1, Vectors: [][]float64{{1, 2}}, Weights: []float64{1}}, {Gamma: 1, Weights: []float64{1}}, {Gamma: 1, Vectors: [][]float64{{math.Inf(1)}}, Weights: []float64{1}}} {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -82,4 +84,38 @@ func inked(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// Lengths of names that are shown. One that is quoted fits into a line of 80 columns, so that no terminal breaks it.
+const (
+	maxName   = 120
+	maxQuoted = 60
+)
+
+// Name makes a name that others chose, such as an application's or a user's, part of a sentence for people: one line, shortened,
+// and quoted unless all of its characters are plain and visible, so that it can neither start a line of its own nor pass as our
+// words. Wrap does not break it.
+func Name(s string) string {
+	odd := func(r rune) bool {
+		return !unicode.IsPrint(r) || r == utf8.RuneError || strings.ContainsRune(" \"()`\\", r)
+	}
+	if s = start(s, maxName); !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	return strings.ReplaceAll(strconv.Quote(start(s, maxQuoted)), " ", string(noBreak))
+}
+
+// start is the start of a text, with an ellipsis if it is longer than n characters.
+func start(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "..."
+		}
+	}
+	return s
+}
+
+// Line makes a text one line: line breaks are escaped.
+func Line(s string) string {
+	return strings.NewReplacer("\r", `\r`, "\n", `\n`, string(noBreak), " ").Replace(s)
 }

@@ -81,3 +81,33 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+// A name is one line, short, and quoted if it could pass as something else.
+func TestName(t *testing.T) {
+	for in, want := range map[string]string{
+		"etl-1":                  "etl-1",
+		"größe_ü@EXAMPLE.COM":    "größe_ü@EXAMPLE.COM",
+		"":                       "",
+		"word count":             `"word count"`,
+		"a\nWould start now":     `"a\nWould start now"`,
+		"x) of root":             `"x) of root"`,
+		"\x1b[2J\u202e\u2028":    `"\x1b[2J\u202e\u2028"`,
+		"\xff":                   `"\xff"`,
+		strings.Repeat("q", 200): strings.Repeat("q", 120) + "...",
+		strings.Repeat("q.", 60): strings.Repeat("q.", 60),
+	} {
+		if got := Line(Name(in)); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	for _, word := range strings.Split(Wrap("it is "+Name("a b c d e f")+" that waits", "", 8), "\n") {
+		if strings.HasPrefix(word, "c") {
+			t.Errorf("a name is broken: %q", word)
+		}
+	}
+	table := Table{Head: []string{"name"}}
+	table.Add("a\nb")
+	if got := table.String(); got != "name\n----\na\\nb\n" {
+		t.Errorf("a cell breaks its table: %q", got)
+	}
+}

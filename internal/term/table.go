@@ -23,8 +23,13 @@ func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 // gap is what stands between two columns.
 const gap = "  "
 
-// String draws the table. Every line ends with a line break, none with a blank.
+// String draws the table. Every line ends with a line break, none with a blank. A cell is one line, whatever is in it.
 func (t *Table) String() string {
+	for _, r := range append(t.Rows, t.Head) {
+		for i := range r {
+			r[i] = Line(r[i])
+		}
+	}
 	widths := t.widths()
 	if t.Width > 0 && sum(widths) > t.Width {
 		if t.Left >= len(widths) {

@@ -45,7 +45,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"zzzzzz: a\n", "f.yaml:1:1: the file has no key \"zzzzzz\"; it has name, list, count, memory\n  1 | zzzzzz: a\n    | ^"},
 		{"name: x\ncount: many\n", "f.yaml:2:8: \"many\" is not a whole number\n  2 | count: many\n    |        ^"},
 		{"count: 11\n", "f.yaml:1:8: 11 is not between 1 and 10\n  1 | count: 11\n    |        ^"},
-		{"memory: much\n", "f.yaml:1:9: \"much\" is not an amount of data: write 128MB, 1.5GiB or a number of bytes\n  1 | memory: much\n    |         ^"},
+		{"memory: much\n", "f.yaml:1:9: \"much\" is not an amount of data: write 128MB, 1.5GiB or 77B\n  1 | memory: much\n    |         ^"},
 		{"name: a\nname: b\n", "f.yaml:2:1: "},
 		{"name:\n  x: y\n", "f.yaml:2:3: should be one value, not a mapping\n  2 |   x: y\n    |   ^"},
 		{"- a\n", "f.yaml:1:1: the file should be a mapping with name, list, count, memory, not a list\n  1 | - a\n    | ^"},

@@ -62,7 +62,10 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 			}
 		}
 	}
-	program := evidence.Here()
+	program, err := evidence.Program(r.Dir, "")
+	if err != nil {
+		return err
+	}
 	var turn, mu sync.Mutex
 	var fails []error
 	err = host.Each(ctx, len(tasks), r.Parallel, func(ctx context.Context, i int) error {
@@ -233,9 +236,12 @@ func (d Distance) Passes() bool {
 	return d.Missing == 0 && d.Median <= maxError && d.P95 <= maxError && d.Within5 >= minWithin
 }
 
+// meetsBar is how a scenario meets the bar itself.
+const meetsBar = "meets the bar"
+
 // judge decides: every run meets the bar itself, or no measure that misses it is worse than SLS's own spread.
 func (r *Row) judge() {
-	r.Met, r.Why = true, "by the bar"
+	r.Met, r.Why = true, meetsBar
 	for i := range r.Runs {
 		if !r.Runs[i].Phases.Passes() {
 			r.Met = false
@@ -270,7 +276,8 @@ var pageText string
 // time. It is written to file unless that is "".
 func Page(rows []Row, file string) (string, error) {
 	var x struct {
-		Least, Most, Met, Runs               int // runs of a scenario, and of all
+		Least, Most, Runs                    int // runs of a scenario, and of all
+		Bar, Spread, Missed                  int // scenarios by verdict
 		Rows                                 []*Row
 		Wall, StartUp, CPU                   float64 // of SLS, in seconds
 		Ours                                 cost
@@ -280,8 +287,13 @@ func Page(rows []Row, file string) (string, error) {
 	for i := range rows {
 		row := &rows[i]
 		x.Rows = append(x.Rows, row)
-		if row.Met {
-			x.Met++
+		switch {
+		case !row.Met:
+			x.Missed++
+		case row.Why == meetsBar:
+			x.Bar++
+		default:
+			x.Spread++
 		}
 		x.Least, x.Most, x.Runs = min(x.Least, len(row.Runs)), max(x.Most, len(row.Runs)), x.Runs+len(row.Runs)
 		for k := range row.Runs {

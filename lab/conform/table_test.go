@@ -21,7 +21,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## Result: 0 of 1 met",
+		"## Result: of 1 scenarios, 0 meet the bar, 0 more lie within SLS's own spread, 1 miss",
 		"| some | 1 | 5 | 3.1 % / 2.0 % / 2.0 %, 50 % | 0.0 % / 0.0 % / 0.0 %, 100 % | 0.0 % / 0.0 % / 0.0 %, 100 % |",
 		"| none of 5 | **missed**: median |",
 		"- **some**: with the logged instants it is within the bar",

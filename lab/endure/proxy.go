@@ -39,11 +39,12 @@ type Request struct {
 
 // Fault is a fault of the answers. A zero field leaves that part alone.
 type Fault struct {
-	Refuse bool                                   // nothing listens
-	Stall  time.Duration                          // before any answer
-	Status func(r *http.Request) (int, string)    // instead of an answer; 0: none
-	JSON   func(path string, body map[string]any) // changes an answer's fields
-	Text   func(path string, body []byte) []byte  // changes its text
+	Refuse bool                                              // nothing listens
+	Stall  time.Duration                                     // before any answer
+	Status func(r *http.Request) (int, string)               // instead of an answer; 0: none
+	Answer func(w http.ResponseWriter, r *http.Request) bool // the same, in full; false: none
+	JSON   func(path string, body map[string]any)            // changes an answer's fields
+	Text   func(path string, body []byte) []byte             // changes its text
 }
 
 // NewProxy listens on a free port of this machine.
@@ -146,6 +147,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, text)
 			return
 		}
+	}
+	if lie.Answer != nil && lie.Answer(w, r) {
+		return
 	}
 	pass := &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {

@@ -82,7 +82,10 @@ func (s *Study) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.Work, s.program = work, evidence.Program(s.Binary)
+	s.Work = work
+	if s.program, err = evidence.Program(s.Dir, s.Binary); err != nil {
+		return err
+	}
 	if s.Binary == "" {
 		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
 			return err

@@ -223,20 +223,28 @@ func (s *setting) all(ctx context.Context) (share, all string, err error) {
 		b, err := os.ReadFile(s.file)
 		return string(b), string(b), err
 	}
-	p, err := s.rm.SchedulerConf(ctx)
-	if err != nil {
+	if all, err = Settings(ctx, s.rm); err != nil {
 		return "", "", err
+	}
+	share = "unset"
+	if _, after, set := strings.Cut("\n"+all, "\nyarn.scheduler.capacity."+s.queue+"."+amPercent+"="); set {
+		share, _, _ = strings.Cut(after, "\n")
+	}
+	return share, all, nil
+}
+
+// Settings is the CapacityScheduler's whole configuration: a line for each property, sorted.
+func Settings(ctx context.Context, rm *rest.Client) (string, error) {
+	p, err := rm.SchedulerConf(ctx)
+	if err != nil {
+		return "", err
 	}
 	var lines []string
 	for _, x := range p.List {
 		lines = append(lines, x.Name+"="+x.Value)
 	}
 	slices.Sort(lines)
-	share = "unset"
-	if v := p.Get("yarn.scheduler.capacity." + s.queue + "." + amPercent); v != nil {
-		share = v.Value
-	}
-	return share, strings.Join(lines, "\n"), nil
+	return strings.Join(lines, "\n"), nil
 }
 
 // read is the configured share.

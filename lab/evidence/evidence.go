@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ type Run struct {
 	Load    []float64 `json:"load,omitempty"`    // one-minute load average at the start and when the record was stored; none: not recorded
 }
 
-// Begin starts a run of a program, named as by Here or Program.
+// Begin starts a run of a program, named as by Program.
 func Begin(program string) *Run {
 	return &Run{At: time.Now().UTC().Truncate(time.Second), Program: program, Load: []float64{host.LoadAverage(host.OneMinute)}}
 }
@@ -203,15 +204,37 @@ func (r *Run) Number() int {
 	return n
 }
 
+// lost are commits that some records name and the history has not: those of branches, which Program refuses now, and those of 17 and
+// 18 November 2026, whose changes came to the main branch as few commits after their own had been lost.
+var lost = []string{
+	"297b831", "3dbd4ce", "4312022", "4a6cacd", "6aa1c2a", "9a8e6aec3a03", "ac6a70dae4aa", "d920660605db", "eae3aa5d1bbb", "edac6d0",
+	"7682c10f9250", "7a677f987a82", "7f00a2a0d205", "96aee90a62b2", "972a882b62d1", "b7ca24f0e2d0", "b871d6bee624", "bdaf5bf2bcd4", "d2f34b0a4a10",
+	"de88ed40dc35", "ee005a1a0010",
+}
+
+var unchanged = regexp.MustCompile(`, commit ([0-9a-f]{7,40})$`)
+
+// commit is that of the program, or of the record where the program's is unknown; "": unknown, or with changes that no commit has.
+func (r *Run) commit() string {
+	if m := unchanged.FindStringSubmatch(r.Program); m != nil {
+		return m[1]
+	}
+	return r.Commit
+}
+
 // ProgramText is the program's version for a page.
 func (r *Run) ProgramText() string {
+	text := "unknown"
 	switch {
 	case r.Program != "":
-		return r.Program
+		text = r.Program
 	case r.Commit != "":
-		return "unknown (record of commit " + r.Commit + ")"
+		text = "unknown (record of commit " + r.Commit + ")"
 	}
-	return "unknown"
+	if slices.Contains(lost, r.commit()) {
+		text += " (not in the history)"
+	}
+	return text
 }
 
 // LoadText is the computer's load for a page.
@@ -330,8 +353,38 @@ func ReadRecords[R any](dir, series, ext string) (runs []Run, records []*R, err 
 	return runs, records, nil
 }
 
-// Here names the program built from the working tree: by this binary's build stamp, or by Git where there is none, as with go run.
-func Here() string {
+// Program names the program in a file, or the one built from the working tree ("") for records in dir. Where dir is in a repository, its records are
+// to be repeated: a program whose commit is not in the history there, or that has changes besides, is refused.
+func Program(dir, file string) (string, error) {
+	program := here()
+	if file != "" {
+		b, err := buildinfo.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("which program is that? %w", err)
+		}
+		program = named(build.From(b))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if !git(dir, "rev-parse", "HEAD") {
+		return program, nil
+	}
+	r := Run{Program: program}
+	if commit := r.commit(); commit == "" || !git(dir, "merge-base", "--is-ancestor", commit, "HEAD") {
+		return "", fmt.Errorf("%s is not in the history of %s, so nobody could repeat its records: "+
+			"commit the changes and build it again, or store the records outside the repository", program, dir)
+	}
+	return program, nil
+}
+
+// git reports whether a command succeeds in dir.
+func git(dir string, args ...string) bool {
+	return exec.Command("git", append([]string{"-C", dir}, args...)...).Run() == nil
+}
+
+// here names the program built from the working tree: by this binary's build stamp, or by Git where there is none, as with go run.
+func here() string {
 	if i := build.Read(); i.Revision != "" {
 		return named(i)
 	}
@@ -341,18 +394,6 @@ func Here() string {
 	}
 	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs").Output()
 	return named(build.Info{Version: "devel", Revision: strings.TrimSpace(string(revision)), Modified: err != nil || len(changed) > 0})
-}
-
-// Program names the program in a file; "": the one built from here.
-func Program(file string) string {
-	if file == "" {
-		return Here()
-	}
-	b, err := buildinfo.ReadFile(file)
-	if err != nil {
-		return "unknown: " + err.Error()
-	}
-	return named(build.From(b))
 }
 
 func named(i build.Info) string {

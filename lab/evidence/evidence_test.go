@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -151,22 +153,111 @@ func TestKeptRecordsAreUntouched(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
-	if s := Here(); !strings.Contains(s, "commit") {
-		t.Errorf("%q", s)
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := Program(self); !strings.Contains(s, "commit") {
-		t.Errorf("%q", s)
+	for _, file := range []string{"", self} {
+		if s, err := Program(t.TempDir(), file); err != nil || !strings.Contains(s, "commit") {
+			t.Errorf("%q, %v", s, err)
+		}
 	}
-	if s := Program("/does/not/exist"); !strings.HasPrefix(s, "unknown: ") {
+	if s, err := Program(t.TempDir(), "/does/not/exist"); err == nil {
 		t.Errorf("%q", s)
 	}
 	r := Run{Commit: "abc"}
 	if s := r.ProgramText(); s != "unknown (record of commit abc)" || r.LoadText() != "unknown" {
 		t.Errorf("%q", s)
+	}
+}
+
+// A record in a repository names a commit in its history: a commit that only a branch had, and changes that no commit has, are refused.
+func TestProgramsOfRecordsAreInTheHistory(t *testing.T) {
+	dir := t.TempDir()
+	run := func(name string, args ...string) string {
+		t.Helper()
+		c := exec.Command(name, args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=true", "GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v %s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	run("git", "init", "-q", "-b", "main")
+	write("go.mod", "module example.com/m\n\ngo 1.26\n")
+	write("main.go", "package main\n\nfunc main() {}\n")
+	write(".gitignore", "/prog-*\n/records/\n")
+	run("git", "add", ".")
+	run("git", "commit", "-q", "-m", "first")
+	run("go", "build", "-o", "prog-clean", ".")
+	run("git", "checkout", "-q", "-b", "branch")
+	run("git", "commit", "-q", "--allow-empty", "-m", "second")
+	run("go", "build", "-o", "prog-branch", ".")
+	write("main.go", "package main\n\nfunc main() { println() }\n")
+	run("go", "build", "-o", "prog-changed", ".")
+	run("git", "checkout", "-q", "-f", "main")
+	records := filepath.Join(dir, "records")
+	if s, err := Program(records, filepath.Join(dir, "prog-clean")); err != nil || !strings.HasSuffix(s, ", commit "+run("git", "rev-parse", "HEAD")[:12]) {
+		t.Errorf("%q, %v", s, err)
+	}
+	for _, name := range []string{"prog-branch", "prog-changed"} {
+		if s, err := Program(records, filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), "is not in the history of") {
+			t.Errorf("%s: %q, %v", name, s, err)
+		}
+		if _, err := Program(t.TempDir(), filepath.Join(dir, name)); err != nil { // no evidence: a trial
+			t.Errorf("%s outside the repository: %v", name, err)
+		}
+	}
+}
+
+// Every record names a commit in the history, except those that were recorded before that was demanded: their pages say so.
+func TestRecordsNameCommits(t *testing.T) {
+	if out, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || strings.TrimSpace(string(out)) != "false" {
+		t.Skip("needs the history")
+	}
+	out, err := exec.Command("git", "rev-list", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := "\n" + string(out)
+	ledgers, err := filepath.Glob(filepath.Join("..", "..", "docs", "studies", "*", Ledger))
+	if err != nil || len(ledgers) == 0 {
+		t.Fatalf("%v, %v", ledgers, err)
+	}
+	named := map[string]bool{}
+	for _, ledger := range ledgers {
+		runs, err := Runs(filepath.Dir(ledger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runs {
+			commit := r.commit()
+			named[commit] = true
+			exists := commit != "" && strings.Contains(history, "\n"+commit)
+			if !exists && !slices.Contains(lost, commit) {
+				t.Errorf("%s, %s: %q is not in the history", ledger, r.File, r.ProgramText())
+			}
+			if exists == strings.Contains(r.ProgramText(), "(not in the history)") {
+				t.Errorf("%s, %s: in the history: %v, but a page says %q", ledger, r.File, exists, r.ProgramText())
+			}
+		}
+	}
+	for _, commit := range lost {
+		if !named[commit] {
+			t.Errorf("no record names %s", commit)
+		}
 	}
 }
 

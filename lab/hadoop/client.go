@@ -286,6 +286,7 @@ type AMsOptions struct {
 	Poll      time.Duration // interval of polling for the AM's registration token; 20 ms
 	Threads   int           // 32
 	HeapMB    int           // 512
+	LateIDs   bool          // applications get their ids when they are submitted, as others do: a FIFO queue serves them by id
 }
 
 // AppResult is what an AM did and saw. Instants are on its own clock; what the ResourceManager did in between is in its log.
@@ -344,16 +345,19 @@ func (c *Cluster) AMs(ctx context.Context, apps []Application, o AMsOptions) (AM
 		}
 	}
 	or := func(d, def time.Duration) string { return strconv.FormatInt(max(1, cmp.Or(d, def).Milliseconds()), 10) }
-	mode := "hold"
+	mode, ids := "hold", "first"
 	if o.Start {
 		mode = "start"
+	}
+	if o.LateIDs {
+		ids = "late"
 	}
 	type line struct {
 		Zero Millis `json:"zero"` // in the first line, alone
 		AppResult
 	}
 	lines, cost, err := client[Application, line](ctx, c, "masters", cmp.Or(o.HeapMB, 512), "Masters", apps,
-		mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32)))
+		mode, or(o.Heartbeat, time.Second), or(o.Poll, 20*time.Millisecond), strconv.Itoa(cmp.Or(o.Threads, 32)), ids)
 	res := AMsResult{Cost: cost}
 	for _, l := range lines {
 		if l.Zero != 0 {

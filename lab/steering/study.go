@@ -57,7 +57,9 @@ func (s *Study) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	s.program = evidence.Program(s.Binary)
+	if s.program, err = evidence.Program(s.Dir, s.Binary); err != nil {
+		return err
+	}
 	if s.First {
 		end, err := host.First(-10)
 		defer end()

@@ -62,7 +62,10 @@ func (m *AMs) Record(ctx context.Context) error {
 	if _, err := c.AMs(ctx, warm(), hadoop.AMsOptions{}); err != nil {
 		return err
 	}
-	program := evidence.Here()
+	program, err := evidence.Program(m.Dir, "")
+	if err != nil {
+		return err
+	}
 	for run := 1; run <= m.Runs; run++ {
 		began := evidence.Begin(program)
 		res, err := c.AMs(ctx, apps, hadoop.AMsOptions{})

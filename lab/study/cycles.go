@@ -85,7 +85,11 @@ var cyclesOptions = []string{
 
 // Record runs the examples, unless they have run already, and stores their counters.
 func (s *Cycles) Record(ctx context.Context) error {
-	began := evidence.Begin(evidence.Here())
+	program, err := evidence.Program(s.Dir, "")
+	if err != nil {
+		return err
+	}
+	began := evidence.Begin(program)
 	history, jobs := s.History, 0 // as many as there are
 	if history == "" {
 		c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{

@@ -125,7 +125,10 @@ func (s *Deadlines) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	program := evidence.Program(s.Binary)
+	program, err := evidence.Program(s.Dir, s.Binary)
+	if err != nil {
+		return err
+	}
 	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
 		SchedulerXML: queues("deadlines"), Nodes: 4, NodeMB: 20 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(20<<10, 1024), Log: s.Log,
 	})

@@ -62,7 +62,11 @@ func (m *MapReduce) Record(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	began := evidence.Begin(evidence.Program(m.Binary))
+	program, err := evidence.Program(m.Dir, m.Binary)
+	if err != nil {
+		return err
+	}
+	began := evidence.Begin(program)
 	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
 	if m.Small {
 		list = list[:1]

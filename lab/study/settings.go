@@ -2,11 +2,9 @@ package study
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,17 +14,17 @@ import (
 	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Settings is a study of changes of settings: two made by hand and one that tune found are predicted, then applied to a real ResourceManager over its
-// REST interface, in turn and repeatedly.
+// Settings is a study of changes of settings. In each repetition real daemons run unmanaged applications and MapReduce jobs under the present settings.
+// From the history of that run the simulator predicts what each change would do; the predictions are stored; then each change is applied over
+// the ResourceManager's REST interface, and the same applications run again.
 type Settings struct {
 	Size        SettingsSize
-	Repetitions int      // of every arm, besides those already stored
+	Repetitions int      // of every arm, besides those already stored; each has arrivals of its own
+	Clusters    int      // side by side, which share the repetitions; 0: one
 	Only        []string // arms; empty: all
 	Dir         string   // of the records; the page is beside it
 	Work        string   // of the daemons; "": a temporary folder
@@ -38,36 +36,46 @@ type Settings struct {
 type SettingsSize struct {
 	Seconds        float64 // in which applications arrive
 	Nodes, PerNode int     // containers
+	Jobs           int     // of MapReduce
 }
 
 // Sizes of the study and of its miniature.
 var (
-	SettingsFull = SettingsSize{Seconds: 100, Nodes: 2, PerNode: 15}
-	SettingsMini = SettingsSize{Seconds: 25, Nodes: 2, PerNode: 8}
+	SettingsFull = SettingsSize{Seconds: 85, Nodes: 2, PerNode: 15, Jobs: 4}
+	SettingsMini = SettingsSize{Seconds: 8, Nodes: 2, PerNode: 8}
 )
 
 const (
-	asItIs         = "as it is"
-	settingsSeries = "run"
+	asItIs = "as it is"
+	// liveSeries are the runs of the study, and historySeries the histories of those under the settings as they are.
+	liveSeries, historySeries = "live", "history"
 	// clearChange is the smallest change with a direction.
 	clearChange = 0.05
 )
 
-// tuned is what tune found on the study's own workload.
-//
-//go:embed tuned.txt
-var tuned string
-
 // settingsArm is a change of settings; the first one changes nothing.
 type settingsArm struct {
 	Name    string
+	Queue   string // whose elapsed time the change is about
 	Changes []edit.Change
 }
 
-func (s *Settings) arms() ([]settingsArm, error) {
+// Words describe the change; "": there is none.
+func (a *settingsArm) Words() string {
+	if len(a.Changes) == 0 {
+		return ""
+	}
+	words := make([]string, len(a.Changes))
+	for i, c := range a.Changes {
+		words[i] = c.String()
+	}
+	return fmt.Sprintf("%s: `%s`", a.Name, strings.Join(words, " "))
+}
+
+func settingsArms() ([]settingsArm, error) {
 	arms := []settingsArm{{Name: asItIs}}
-	add := func(name, words string) error {
-		a := settingsArm{Name: name}
+	add := func(name, queue, words string) error {
+		a := settingsArm{Name: name, Queue: queue}
 		for word := range strings.FieldsSeq(words) {
 			c, err := edit.Parse(word)
 			if err != nil {
@@ -79,15 +87,15 @@ func (s *Settings) arms() ([]settingsArm, error) {
 		return nil
 	}
 	err := errors.Join(
-		add("room for adhoc", "root.prod.capacity=40 root.batch.capacity=30 root.adhoc.capacity=30 root.adhoc.maximum-capacity=60"),
-		add("batch capped", "root.batch.maximum-capacity=40 root.batch.user-limit-factor=1"),
-		add("tuned", tuned))
+		add("room for adhoc", "adhoc", "root.prod.capacity=40 root.batch.capacity=30 root.adhoc.capacity=30 root.adhoc.maximum-capacity=60"),
+		add("batch capped", "batch", "root.prod.capacity=60 root.batch.capacity=25 root.batch.maximum-capacity=30"),
+		add("less for prod", "prod", "root.prod.capacity=30 root.prod.maximum-capacity=45 root.batch.capacity=55"))
 	return arms, err
 }
 
 // made is the workload: small applications in adhoc, many of them, and larger ones in prod and batch, at the arrivals of Poisson processes.
-func (s SettingsSize) made() []hadoop.Application {
-	random := rand.New(rand.NewPCG(7, uint64(s.Nodes*s.PerNode)))
+func (s SettingsSize) made(seed uint64) []hadoop.Application {
+	random := rand.New(rand.NewPCG(seed, uint64(s.Nodes*s.PerNode)))
 	var apps []hadoop.Application
 	for _, q := range []struct {
 		name  string
@@ -97,7 +105,7 @@ func (s SettingsSize) made() []hadoop.Application {
 		hold  [2]int  // ms
 	}{
 		{"prod", []string{"etl", "reports"}, 0.40, [2]int{6, 14}, [2]int{3000, 9000}},
-		{"batch", []string{"ana", "ben", "cho"}, 0.35, [2]int{8, 24}, [2]int{4000, 12000}},
+		{"batch", []string{"ana", "ben", "cho"}, 0.30, [2]int{8, 24}, [2]int{4000, 12000}},
 		{"adhoc", []string{"dee", "eli", "fay", "gus"}, 0.17, [2]int{1, 5}, [2]int{2000, 5000}},
 	} {
 		work := float64(q.count[0]+q.count[1]) / 2 * float64(q.hold[0]+q.hold[1]) / 2000
@@ -118,9 +126,21 @@ func (s SettingsSize) made() []hadoop.Application {
 	return apps
 }
 
-// Record runs the arms in turn, rotated by one in each repetition.
+// jobs are the MapReduce jobs beside them: they sleep, so that they take as long on a busy computer.
+func (s SettingsSize) jobs() (list []hadoop.Job) {
+	for i := range s.Jobs {
+		q := [][2]string{{"batch", "ana"}, {"prod", "etl"}, {"adhoc", "dee"}, {"batch", "cho"}}[i%4]
+		list = append(list, hadoop.Job{
+			ID: fmt.Sprintf("sleep-%d", i+1), Kind: "sleep", User: q[1], Queue: q[0], Submit: hadoop.Millis(1000 * s.Seconds * float64(i) / float64(s.Jobs)),
+			Maps: 3, Reduces: i % 2, MapTime: 14_000, ReduceTime: 5000, MapMB: 1024, ReduceMB: 1024, AMMB: 1024,
+		})
+	}
+	return list
+}
+
+// Record runs the repetitions that are asked for. In each the settings as they are come first; the changes follow in an order that rotates.
 func (s *Settings) Record(ctx context.Context) error {
-	arms, err := s.arms()
+	arms, err := settingsArms()
 	if err != nil {
 		return err
 	}
@@ -128,20 +148,56 @@ func (s *Settings) Record(ctx context.Context) error {
 	for i := range arms {
 		names[i] = arms[i].Name
 	}
-	r := rounds{s.Size.Nodes, s.Size.PerNode, queues("settings"), "root.prod", s.Repetitions, names, s.Only, s.Dir, settingsSeries, s.Work, s.Binary, s.Log}
-	return r.run(ctx, func(c *hadoop.Cluster, _, arm string) (*SizedRecord, string, error) {
-		rec, err := s.one(ctx, c, &arms[slices.Index(names, arm)])
-		if err != nil {
-			return nil, "", err
+	_, before, err := evidence.ReadSeries[SizedRecord](s.Dir, liveSeries)
+	if err != nil {
+		return err
+	}
+	last := 0
+	for _, r := range before {
+		last = max(last, r.Repetition)
+	}
+	clusters := make([]rounds, max(1, s.Clusters))
+	for i := range clusters {
+		clusters[i] = rounds{
+			Nodes: s.Size.Nodes, PerNode: s.Size.PerNode, MapReduce: s.Size.Jobs > 0, Conf: queues("settings"), Arms: names, Only: s.Only,
+			First: asItIs, Dir: s.Dir, Series: liveSeries, Work: s.Work, Binary: s.Binary, Log: s.Log,
 		}
-		f, err := rec.Elapsed()
-		return rec, fmt.Sprintf("mean elapsed: prod %.1f s, batch %.1f s, adhoc %.1f s", f["prod"], f["batch"], f["adhoc"]), err
-	})
+		if s.Size != SettingsMini { // it asks only for the direction
+			clusters[i].Queue = "root.prod"
+		}
+		if s.Work != "" && len(clusters) > 1 {
+			clusters[i].Work = filepath.Join(s.Work, fmt.Sprint(i+1))
+		}
+	}
+	for i := range s.Repetitions {
+		r := &clusters[i%len(clusters)]
+		r.Repetitions = append(r.Repetitions, last+i+1)
+	}
+	failed := make(chan error, len(clusters))
+	for i := range clusters {
+		go func() {
+			history := ""
+			failed <- clusters[i].run(ctx, func(now *round) (*SizedRecord, string, error) {
+				rec, err := s.one(ctx, now, &arms[slices.Index(names, now.arm)], &history)
+				if err != nil {
+					return nil, "", err
+				}
+				f, err := rec.Elapsed()
+				return rec, fmt.Sprintf("mean elapsed: prod %.1f s, batch %.1f s, adhoc %.1f s", f["prod"], f["batch"], f["adhoc"]), err
+			})
+		}()
+	}
+	for range clusters {
+		err = errors.Join(err, <-failed)
+	}
+	return err
 }
 
-// one applies an arm's changes, runs the workload and takes them back.
-func (s *Settings) one(ctx context.Context, c *hadoop.Cluster, a *settingsArm) (_ *SizedRecord, err error) {
-	rec, err := newRecord(c, a.Name, s.Size.PerNode, s.Size.made())
+// one runs the workload under an arm. Without changes it stores the history of that run; the others predict from it, store that, apply their changes, run and take
+// them back.
+func (s *Settings) one(ctx context.Context, now *round, a *settingsArm, history *string) (_ *SizedRecord, err error) {
+	c := now.lab
+	rec, err := now.newRecord(s.Size.made(uint64(now.repetition)))
 	if err != nil {
 		return nil, err
 	}
@@ -150,20 +206,39 @@ func (s *Settings) one(ctx context.Context, c *hadoop.Cluster, a *settingsArm) (
 		return nil, err
 	}
 	defer unchanged(ctx, c, before, &err)
-	if len(a.Changes) > 0 {
-		undo, e := undoing(before, a.Changes)
-		if e != nil {
-			return nil, e
+	if len(a.Changes) == 0 {
+		rec.Conf = before
+		if err = rec.play(ctx, c, s.Size.jobs()); err == nil {
+			*history, err = now.history(ctx, rec)
 		}
-		if err := mutate(ctx, c, a.Changes); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, mutate(ctx, c, undo)) }()
-		for _, x := range a.Changes {
-			rec.Changes = append(rec.Changes, x.String())
-		}
+		return rec, err
 	}
-	return rec, rec.play(ctx, c)
+	p := Prediction{History: *history}
+	for _, x := range a.Changes {
+		p.Changes = append(p.Changes, x.String())
+	}
+	if p.AsItIs, err = replays(ctx, filepath.Join(s.Dir, *history), nil); err == nil {
+		p.Replays, err = replays(ctx, filepath.Join(s.Dir, *history), a.Changes)
+	}
+	if err == nil {
+		rec.Prediction, err = now.keep(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("predicting: %w", err)
+	}
+	undo, err := undoing(before, a.Changes)
+	if err != nil {
+		return nil, err
+	}
+	if err := mutate(ctx, c, a.Changes); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, mutate(ctx, c, undo)) }()
+	if rec.Conf, err = inForce(ctx, c); err != nil {
+		return nil, err
+	}
+	rec.Changes = p.Changes
+	return rec, rec.play(ctx, c, s.Size.jobs())
 }
 
 // mutate changes settings of the running scheduler, all at once.
@@ -199,6 +274,9 @@ func (r *SizedRecord) ends() map[string]int64 {
 	for i := range r.Workload {
 		end[r.Workload[i].ID] = int64(r.End[i])
 	}
+	for _, j := range r.Jobs {
+		end[j.ID] = int64(j.End)
+	}
 	return end
 }
 
@@ -207,132 +285,30 @@ func (r *SizedRecord) Elapsed() (experiment.Metrics, error) { return r.elapsed(r
 
 // elapsed is the mean elapsed time of each queue's applications, in seconds.
 func (r *SizedRecord) elapsed(end map[string]int64) (experiment.Metrics, error) {
-	times := map[string][]float64{}
+	var all queueTimes
 	for _, a := range r.Workload {
-		if end[a.ID] < 0 {
-			return nil, fmt.Errorf("%s has not ended", a.ID)
-		}
-		times[short(a.Queue)] = append(times[short(a.Queue)], float64(end[a.ID]-int64(a.Submit))/1000)
+		all.add(a.ID, a.Queue, int64(a.Submit), end[a.ID])
 	}
-	out := experiment.Metrics{}
-	for queue, t := range times {
-		out[queue] = result.Mean(t).Mean
+	for _, j := range r.Jobs {
+		all.add(j.ID, j.Queue, int64(j.Submit), end[j.ID])
 	}
-	return out, nil
+	return all.means()
 }
 
-// settingsFacts are the figures of all arms.
-type settingsFacts struct {
-	Kept                []evidence.Run
-	Records             []*SizedRecord
-	Arms, Queues        []string
-	Changes             map[string][]string // of each arm
-	Measured, Predicted *experiment.Runs
-}
-
-func (s *Settings) facts(ctx context.Context) (*settingsFacts, error) {
-	f := &settingsFacts{Queues: []string{"prod", "batch", "adhoc"}, Changes: map[string][]string{}}
-	var err error
-	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](s.Dir, settingsSeries); err != nil {
-		return nil, err
-	}
-	f.Arms, f.Measured, f.Predicted, err = figures(ctx, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
-		f.Changes[r.Arm] = r.Changes
-		if seed == 0 {
-			return r.Elapsed()
-		}
-		out, err := r.predict(ctx, seed)
-		if err != nil {
-			return nil, err
-		}
-		return r.elapsed(out.End)
-	})
-	return f, err
-}
-
-// Change is the relative change of a queue's figure against that of the settings as they are.
-func (f *settingsFacts) Change(of *experiment.Runs, arm, queue string) float64 {
-	return of.Estimate(arm, queue).Mean/of.Estimate(asItIs, queue).Mean - 1
-}
-
-// Off is the predicted change less the measured one.
-func (f *settingsFacts) Off(arm, queue string) float64 {
-	return f.Change(f.Predicted, arm, queue) - f.Change(f.Measured, arm, queue)
-}
-
-// Spread is the cluster's own repeatability: the range of a queue's figures over the repetitions of an arm and of the settings as they are, whichever is
-// greater, relative to their mean.
-func (f *settingsFacts) Spread(arm, queue string) float64 {
-	most := 0.0
-	for _, a := range []string{arm, asItIs} {
-		v := slices.DeleteFunc(f.Measured.Values(a, queue), math.IsNaN)
-		most = max(most, (slices.Max(v)-slices.Min(v))/f.Measured.Estimate(a, queue).Mean)
-	}
-	return most
-}
-
-// Verdict says whether a prediction holds.
-func (f *settingsFacts) Verdict(arm, queue string) string {
-	is, said := f.Change(f.Measured, arm, queue), f.Change(f.Predicted, arm, queue)
-	switch off := math.Abs(f.Off(arm, queue)); {
-	case is*said < 0 && max(math.Abs(is), math.Abs(said)) > clearChange && off > f.Spread(arm, queue):
-		return "**missed**: the other direction"
-	case off > max(tolerance, f.Spread(arm, queue)):
-		return "**missed**"
-	}
-	return "met"
-}
-
-// Met counts the predictions that hold, and all.
-func (f *settingsFacts) Met() (met, all int) {
-	for _, a := range f.Arms {
-		for _, q := range f.Queues {
-			if a == asItIs {
-				continue
-			}
-			if all++; f.Verdict(a, q) == "met" {
-				met++
-			}
-		}
-	}
-	return met, all
-}
-
-//go:embed settings.md.tmpl
-var settingsPage string
-
-// Report writes the page.
-func (s *Settings) Report(ctx context.Context) (text, file string, err error) {
-	f, err := s.facts(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	file = filepath.Clean(s.Dir) + ".md"
-	met, all := f.Met()
-	r := f.Records[0]
-	text, err = evidence.Page(settingsPage, file, map[string]any{
-		"F": f, "First": r, "Met": met, "All": all, "Dir": filepath.Base(s.Dir), "Seeds": sizedSeeds, "Tolerance": 100 * tolerance, "Clear": 100 * clearChange,
-		"Last": r.Workload[len(r.Workload)-1].Submit.Duration().Seconds(), "Queues": f.Queues, "AsItIs": asItIs,
-	}, intervals)
-	return text, file, err
-}
+// exportSeed draws the arrivals of Export.
+const exportSeed = 7
 
 // Export writes the study's workload, cluster and configuration as a scenario, for tune and compare.
 func (s *Settings) Export(dir string) error {
-	list, err := jobs(s.Size.made())
+	list, err := jobs(s.Size.made(exportSeed))
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(dir, "jobs.parquet"))
-	if err != nil {
+	if err := writeJobs(filepath.Join(dir, jobsFile), list, "the study of settings"); err != nil {
 		return err
-	}
-	w := jobfile.NewWriter(f, jobfile.NewMeta("yardmaster lab", "the study of settings", nil))
-	for _, j := range list {
-		err = errors.Join(err, w.Write(j))
 	}
 	site := hadoop.Properties("", site(s.Size.PerNode<<10, 1024))
 	cluster := "nodes:\n"
@@ -340,7 +316,6 @@ func (s *Settings) Export(dir string) error {
 		cluster += fmt.Sprintf("  - {name: n%d, rack: r, memory: %dGB, cores: 1024}\n", i+1, s.Size.PerNode)
 	}
 	scenario := "workload: jobs.parquet\ncluster: cluster.yaml\nscheduler: capacity-scheduler.xml\nyarn:\n  clock: hadoop\n  yarn-site: yarn-site.xml\n"
-	err = errors.Join(err, w.Close(), f.Close())
 	for name, text := range map[string]string{"capacity-scheduler.xml": queues("settings"), "yarn-site.xml": site, "cluster.yaml": cluster, "scenario.yaml": scenario} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}

@@ -1,36 +1,34 @@
 package study
 
 import (
-	"path/filepath"
+	"math"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/scenario"
-	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
-// TestSettingsArms predicts every arm: the changes made by hand must matter, or there is nothing to measure.
+// The changes must matter in the queue they are about, or there is nothing to measure.
 func TestSettingsArms(t *testing.T) {
-	s := Settings{Size: SettingsFull, Dir: filepath.Join("..", "..", "docs", "studies", "settings-live")}
-	arms, err := s.arms()
+	arms, err := settingsArms()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range arms {
-		file, err := edit.Apply("capacity-scheduler.xml", []byte(queues("settings")), a.Changes)
+	dir := t.TempDir()
+	if err := (&Settings{Size: SettingsFull}).Export(dir); err != nil {
+		t.Fatal(err)
+	}
+	was, err := replays(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range arms[1:] {
+		is, err := replays(t.Context(), dir, a.Changes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &SizedRecord{Arm: a.Name, Workload: s.Size.made(), Conf: string(file), Site: hadoop.Properties("", site(s.Size.PerNode<<10, 1024))}
-		for range s.Size.Nodes {
-			r.Nodes = append(r.Nodes, NodeRecord{Name: string(rune('a' + len(r.Nodes))), Port: 1, Rack: "/r", MB: s.Size.PerNode << 10})
+		if change := is[0][a.Queue]/was[0][a.Queue] - 1; math.Abs(change) < 2*clearChange {
+			t.Errorf("%s changes %s by %+.2f", a.Name, a.Queue, change)
 		}
-		out, err := r.predict(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := r.elapsed(out.End)
-		t.Log(a.Name, m, err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/yardmaster/yardmaster/lab/conform"
 	"github.com/yardmaster/yardmaster/lab/evidence"
 	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/host"
 	"github.com/yardmaster/yardmaster/lab/proc"
 	"github.com/yardmaster/yardmaster/lab/steerer"
 	"github.com/yardmaster/yardmaster/result"
@@ -30,8 +28,6 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/yarn/conf"
-	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // Sized is a study of the size-based policies, steered live: the same arrivals under FIFO and under each policy, on a real ResourceManager, beside
@@ -59,7 +55,7 @@ type SizedSize struct {
 // Sizes of the study and of its miniature.
 var (
 	SizedFull = SizedSize{Apps: 160, Min: 6, Max: 1000, Load: 0.8, Nodes: 2, PerNode: 15, Limits: "60", Pair: "100", Shares: "0.7"}
-	SizedMini = SizedSize{Apps: 40, Min: 4, Max: 300, Load: 1.3, Nodes: 2, PerNode: 8, Limits: "5", Pair: "40", Shares: "0.7"}
+	SizedMini = SizedSize{Apps: 40, Min: 2, Max: 600, Load: 1.3, Nodes: 2, PerNode: 12, Limits: "5", Pair: "40", Shares: "0.7"}
 )
 
 // sizedArm is one way to schedule the applications.
@@ -135,7 +131,10 @@ type SizedRecord struct {
 	Site       string // yarn-site.xml
 	Conf       string // the scheduler's configuration during the run
 	Workload   []hadoop.Application
+	Zero       hadoop.Millis   `json:",omitempty"` // the instant from which submissions and ends count; 0: not recorded
 	End        []hadoop.Millis // when each application ended, in the workload's order
+	Jobs       []JobRecord     `json:",omitempty"` // of MapReduce
+	Prediction string          `json:",omitempty"` // the record of what was predicted before the run; "": nothing was
 	Moves      int
 	Kills      []Kill `json:",omitempty"`
 }
@@ -154,12 +153,12 @@ func (s *Sized) Record(ctx context.Context) error {
 	for i := range arms {
 		names[i] = arms[i].Name
 	}
-	r := rounds{s.Size.Nodes, s.Size.PerNode, queues("sized"), sizedQueue, s.Repetitions, names, s.Only, s.Dir, sizedSeries, s.Work, s.Binary, s.Log}
-	if s.Kills > 0 {
-		r.Series = killSeries
+	r := rounds{
+		Nodes: s.Size.Nodes, PerNode: s.Size.PerNode, Conf: queues("sized"), Queue: sizedQueue, Repetitions: upTo(s.Repetitions), Arms: names, Only: s.Only,
+		Dir: s.Dir, Series: sizedSeries, Work: s.Work, Binary: s.Binary, Log: s.Log,
 	}
-	return r.run(ctx, func(c *hadoop.Cluster, bin, arm string) (*SizedRecord, string, error) {
-		rec, err := s.one(ctx, c, bin, &arms[slices.Index(names, arm)])
+	return r.run(ctx, func(now *round) (*SizedRecord, string, error) {
+		rec, err := s.one(ctx, now, &arms[slices.Index(names, now.arm)])
 		if err != nil {
 			return nil, "", err
 		}
@@ -168,107 +167,10 @@ func (s *Sized) Record(ctx context.Context) error {
 	})
 }
 
-// rounds runs arms in turn on one set of daemons.
-type rounds struct {
-	Nodes, PerNode int
-	Conf           string // capacity-scheduler.xml
-	Queue          string // where the daemons are warmed up
-	Repetitions    int
-	Arms, Only     []string
-	Dir, Series    string
-	Work, Binary   string
-	Log            io.Writer
-}
-
-// run keeps a record of each run of an arm. In each repetition the order is rotated by one.
-func (r *rounds) run(ctx context.Context, one func(c *hadoop.Cluster, bin, arm string) (*SizedRecord, string, error)) error {
-	bin, remove, err := host.Program(ctx, r.Binary)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	end, _ := host.First(-10) // where not permitted, priorities stay unchanged
-	defer end()
-	nodeMB := r.PerNode << 10
-	c, down, err := hadoop.UpIn(ctx, r.Work, hadoop.Options{
-		SchedulerXML: r.Conf, Nodes: r.Nodes, NodeMB: nodeMB, NodeVcores: 1024, Site: site(nodeMB, 1024), RMHeapMB: 768, Log: r.Log,
-	})
-	if err != nil {
-		return err
-	}
-	defer down()
-	fmt.Fprintln(r.Log, "a few applications to warm the daemons up")
-	hot := warm()
-	for i := range hot {
-		hot[i].Queue = r.Queue
-	}
-	if _, err := c.AMs(ctx, hot, hadoop.AMsOptions{}); err != nil {
-		return err
-	}
-	program := evidence.Program(r.Binary)
-	for rep := 1; rep <= r.Repetitions; rep++ {
-		for i := range r.Arms {
-			arm := r.Arms[(i+rep-1)%len(r.Arms)]
-			if len(r.Only) > 0 && !slices.Contains(r.Only, arm) {
-				continue
-			}
-			began := evidence.Begin(program)
-			rec, said, err := one(c, bin, arm)
-			if err != nil {
-				return fmt.Errorf("%s, repetition %d: %w", arm, rep, err)
-			}
-			rec.Repetition = rep
-			kept, err := began.KeepJSON(r.Dir, r.Series, rec)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(r.Log, "%s  %d/%d  %s: %s; load %s\n", time.Now().Format("15:04:05"), rep, r.Repetitions, arm, said, kept.LoadText())
-		}
-	}
-	return nil
-}
-
-// newRecord describes a run before it starts.
-func newRecord(c *hadoop.Cluster, arm string, perNode int, apps []hadoop.Application) (*SizedRecord, error) {
-	rec := &SizedRecord{Arm: arm, Hadoop: c.Version, Workload: apps}
-	site, err := os.ReadFile(filepath.Join(c.Conf(), "yarn-site.xml"))
-	if err != nil {
-		return nil, err
-	}
-	rec.Site = string(site)
-	rec.Nodes, err = nodesOf(c, perNode<<10)
-	return rec, err
-}
-
-// play runs the record's workload under the configuration in force.
-func (r *SizedRecord) play(ctx context.Context, c *hadoop.Cluster) (err error) {
-	if r.Conf, err = inForce(ctx, c); err != nil {
-		return err
-	}
-	res, err := c.AMs(ctx, r.Workload, hadoop.AMsOptions{})
-	if err != nil {
-		return err
-	}
-	ended, err := succeeded(r.Workload, res.Apps)
-	if err != nil {
-		return err
-	}
-	for i := range r.Workload {
-		r.End = append(r.End, ended[r.Workload[i].ID].Unregister-res.Zero)
-	}
-	return nil
-}
-
-// unchanged joins an error if the scheduler's configuration is not what it was.
-func unchanged(ctx context.Context, c *hadoop.Cluster, before string, err *error) {
-	if after, e := inForce(ctx, c); *err == nil && (e != nil || after != before) {
-		*err = errors.Join(e, fmt.Errorf("the scheduler's configuration is not as it was:\n%s", after))
-	}
-}
-
 // one runs the workload under one arm.
-func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sizedArm) (_ *SizedRecord, err error) {
-	rec, err := newRecord(c, a.Name, s.Size.PerNode, s.Size.made())
+func (s *Sized) one(ctx context.Context, now *round, a *sizedArm) (_ *SizedRecord, err error) {
+	c, bin := now.lab, now.bin
+	rec, err := now.newRecord(s.Size.made())
 	if err != nil {
 		return nil, err
 	}
@@ -298,6 +200,14 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 			args = append(args, "--set", v)
 		}
 		by = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
+	}
+	if rec.Conf, err = inForce(ctx, c); err == nil {
+		rec.Prediction, err = now.rehearsed(ctx, rec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if by != nil {
 		if err := by.run(ctx); err != nil {
 			return nil, err
 		}
@@ -310,7 +220,7 @@ func (s *Sized) one(ctx context.Context, c *hadoop.Cluster, bin string, a *sized
 			rec.Moves = by.moves
 		}()
 	}
-	return rec, rec.play(ctx, c)
+	return rec, rec.play(ctx, c, nil)
 }
 
 // supervised is a steerer that is restarted when it was killed.
@@ -381,42 +291,6 @@ func (p *supervised) end() error {
 	return nil
 }
 
-// succeeded are the results of the applications by ID. All must have succeeded.
-func succeeded(apps []hadoop.Application, res []hadoop.AppResult) (map[string]*hadoop.AppResult, error) {
-	by := map[string]*hadoop.AppResult{}
-	for i := range res {
-		by[res[i].ID] = &res[i]
-	}
-	for i := range apps {
-		if r := by[apps[i].ID]; r == nil || r.State != "SUCCEEDED" {
-			return nil, fmt.Errorf("application %s has not succeeded: %+v", apps[i].ID, r)
-		}
-	}
-	return by, nil
-}
-
-// inForce is the scheduler's configuration as the ResourceManager has it.
-func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
-	if err != nil {
-		return "", err
-	}
-	defer rm.CloseIdle()
-	all, err := rm.SchedulerConf(ctx)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	var own []conf.Property
-	for _, p := range all.List {
-		if strings.HasPrefix(p.Name, "yarn.scheduler.capacity.") {
-			own = append(own, *p)
-		}
-	}
-	err = conf.WriteProperties(&b, own)
-	return b.String(), err
-}
-
 // Figures are those of the slowdown: elapsed time over that on the empty cluster, which is ideal, without heartbeats.
 func (r *SizedRecord) Figures() (experiment.Metrics, error) {
 	return r.slowdown(r.ends())
@@ -435,6 +309,19 @@ func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error)
 		all[i] = float64(end[j.ID]-int64(r.Workload[i].Submit)) / 1000 / alone.Of(j, int64(i)).Seconds()
 	}
 	return experiment.Metrics{"median": result.Quantile(all, 0.5), "p95": result.Quantile(all, 0.95), "mean": result.Mean(all).Mean}, nil
+}
+
+// rehearsed predicts a run before it starts, and stores that.
+func (r *round) rehearsed(ctx context.Context, rec *SizedRecord) (string, error) {
+	var p Prediction
+	for seed := range uint64(sizedSeeds) {
+		m, err := rec.rehearse(ctx, seed+1)
+		if err != nil {
+			return "", fmt.Errorf("rehearsing: %w", err)
+		}
+		p.Replays = append(p.Replays, m)
+	}
+	return r.keep(p)
 }
 
 // rehearse predicts the run: the same applications, configuration and steering policy, and the default timing of real daemons.
@@ -473,6 +360,7 @@ type sizedFacts struct {
 	Records             []*SizedRecord
 	Arms                []string
 	Measured, Predicted *experiment.Runs
+	Recomputed          []string // arms whose predictions were not recorded before their first runs
 
 	Killed []*SizedRecord // runs whose steerer was killed
 	Ledger []evidence.Run // theirs
@@ -487,7 +375,7 @@ func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
 	if f.Ledger, f.Killed, err = evidence.ReadSeries[SizedRecord](s.Dir, killSeries); err != nil {
 		return nil, err
 	}
-	f.Arms, f.Measured, f.Predicted, err = figures(ctx, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
+	f.Arms, f.Measured, f.Predicted, f.Recomputed, err = figures(ctx, s.Dir, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
 		if seed == 0 {
 			return r.Figures()
 		}
@@ -496,28 +384,41 @@ func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
 	return f, err
 }
 
-// figures collects those of all runs and of rehearsals, by arm. of returns a run's figures for seed 0 and those of a rehearsal for others.
-func figures(ctx context.Context, records []*SizedRecord, of func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error)) (
-	arms []string, measured, predicted *experiment.Runs, err error,
+// figures collects those of all runs and of rehearsals, by arm. A rehearsal that was recorded before the arm's first run is read; others are recomputed, and their arms
+// are named. of returns a run's figures for seed 0 and those of a rehearsal for others.
+func figures(ctx context.Context, dir string, records []*SizedRecord, of func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error)) (
+	arms []string, measured, predicted *experiment.Runs, recomputed []string, err error,
 ) {
+	fail := func(err error) ([]string, *experiment.Runs, *experiment.Runs, []string, error) {
+		return nil, nil, nil, nil, err
+	}
 	if len(records) == 0 {
-		return nil, nil, nil, errors.New("there are no records; run the study without --offline first")
+		return fail(errors.New("there are no records; run the study without --offline first"))
+	}
+	kept, said, err := evidence.ReadSeries[Prediction](dir, predictionSeries)
+	if err != nil {
+		return fail(err)
 	}
 	found, ours := map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
 	most := 0
 	for _, r := range records {
 		m, err := of(ctx, r, 0)
 		if err != nil {
-			return nil, nil, nil, err
+			return fail(err)
 		}
 		if found[r.Arm] == nil {
 			arms = append(arms, r.Arm)
-			for seed := range uint64(sizedSeeds) {
-				m, err := of(ctx, r, seed+1)
-				if err != nil {
-					return nil, nil, nil, fmt.Errorf("rehearsing %s: %w", r.Arm, err)
+			if i := slices.IndexFunc(kept, func(p evidence.Run) bool { return p.File == r.Prediction }); i >= 0 {
+				ours[r.Arm] = said[i].Replays
+			} else {
+				recomputed = append(recomputed, r.Arm)
+				for seed := range uint64(sizedSeeds) {
+					m, err := of(ctx, r, seed+1)
+					if err != nil {
+						return fail(fmt.Errorf("rehearsing %s: %w", r.Arm, err))
+					}
+					ours[r.Arm] = append(ours[r.Arm], m)
 				}
-				ours[r.Arm] = append(ours[r.Arm], m)
 			}
 		}
 		found[r.Arm] = append(found[r.Arm], m)
@@ -526,7 +427,7 @@ func figures(ctx context.Context, records []*SizedRecord, of func(ctx context.Co
 	for arm, list := range found {
 		found[arm] = append(list, make([]experiment.Metrics, most-len(list))...)
 	}
-	return arms, experiment.NewRuns(experiment.Seeds(1, most), found), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), ours), nil
+	return arms, experiment.NewRuns(experiment.Seeds(1, most), found), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), ours), recomputed, nil
 }
 
 // Kills are all kills of the steerer.
@@ -580,21 +481,38 @@ func (f *sizedFacts) Order(of *experiment.Runs, metric string) string {
 	return strings.Join(list, ", ")
 }
 
+// Judged is whether a predicted gain is within the tolerance of the measured one.
+func (f *sizedFacts) Judged(arm, metric string) judged {
+	return judge(-f.Gain(f.Predicted, arm, metric), relative(f.Measured, "fifo", arm, metric))
+}
+
+// Half is half the width of the interval of a measured gain.
+func (f *sizedFacts) Half(arm, metric string) float64 {
+	return relative(f.Measured, "fifo", arm, metric).Half()
+}
+
 // Verdict says whether the prediction holds: the same order, and each gain within the tolerance.
 func (f *sizedFacts) Verdict(metric string) string {
-	var misses []string
+	var misses, open []string
 	if f.Order(f.Measured, metric) != f.Order(f.Predicted, metric) {
 		misses = append(misses, "the order differs")
 	}
 	for _, a := range f.Arms {
-		if off := f.Off(a, metric); a != "fifo" && math.Abs(off) > tolerance {
+		switch off := f.Off(a, metric); {
+		case a == "fifo":
+		case f.Judged(a, metric) == missed:
 			misses = append(misses, fmt.Sprintf("%s is off by %+.0f points", a, 100*off))
+		case f.Judged(a, metric) == undecided:
+			open = append(open, a)
 		}
 	}
-	if misses == nil {
-		return "**met**"
+	switch {
+	case misses != nil:
+		return string(missed) + ": " + strings.Join(misses, "; ")
+	case open != nil:
+		return fmt.Sprintf("%s for %s", undecided, strings.Join(open, ", "))
 	}
-	return "**missed**: " + strings.Join(misses, "; ")
+	return string(met)
 }
 
 //go:embed sized.md.tmpl

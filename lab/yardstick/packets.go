@@ -187,10 +187,14 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	if _, err := ns3.built(ctx); err != nil {
 		return err
 	}
-	began := evidence.Begin(evidence.Here())
+	program, err := evidence.Program(dir, "")
+	if err != nil {
+		return err
+	}
+	began := evidence.Begin(program)
 	runs := make([]PacketRun, len(list))
 	mu := sync.Mutex{}
-	err := host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
+	err = host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
 		within, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		if runs[i], err = Packets(within, list[i]); err != nil {

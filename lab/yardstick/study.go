@@ -234,7 +234,11 @@ func (r *FlowRecord) Met() (ends, speed bool) {
 
 // RecordFlows compares and stores, in dir, the result and SimGrid's output for some of the lists.
 func RecordFlows(ctx context.Context, dir string, size Size, log io.Writer) error {
-	began := evidence.Begin(evidence.Here())
+	program, err := evidence.Program(dir, "")
+	if err != nil {
+		return err
+	}
+	began := evidence.Begin(program)
 	r, err := CompareFlows(ctx, size, log)
 	if err != nil {
 		return err

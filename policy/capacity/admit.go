@@ -33,6 +33,12 @@ func (o *Order) resolve(name string) (*queue, error) {
 	return nil, fmt.Errorf("there is no leaf queue %q: there are %s", name, paths(o.leaves))
 }
 
+// MissingQueue says why no job can be submitted to a queue; nil: one can.
+func (o *Order) MissingQueue(name string) error {
+	_, err := o.resolve(name)
+	return err
+}
+
 func paths(queues []*queue) string {
 	var list []string
 	for i, q := range queues {

@@ -68,6 +68,23 @@ func TestEffectiveResources(t *testing.T) {
 	}
 }
 
+// A job names a leaf by its path, with or without the root, or by its name if that is unique.
+func TestResolve(t *testing.T) {
+	o := fromSettings(t, strings.Fields("root.queues=a,b,x root.a.capacity=50 root.b.capacity=25 root.x.capacity=25 "+
+		"root.a.queues=x,y,z root.a.x.capacity=50 root.a.y.capacity=25 root.a.z.capacity=25 root.b.queues=z root.b.z.capacity=100")...)
+	for name, want := range map[string]string{
+		"y": "root.a.y", "a.y": "root.a.y", "root.a.y": "root.a.y", "x": "root.x", "root.x": "root.x", "a.x": "root.a.x",
+		"b.z": "root.b.z",
+		"z":   "could be root.a.z, root.b.z", "a": "no leaf queue", "w": "no leaf queue",
+	} {
+		q, err := o.resolve(name)
+		if found := strings.HasPrefix(want, "root."); (err == nil) != found || found && q.path != want ||
+			!found && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", name, q, err, want)
+		}
+	}
+}
+
 // Queues A 50 %, B 30 %, C 20 % of 102400.
 func TestQueueOrder(t *testing.T) {
 	base := "root.queues=A,B,C root.A.capacity=50 root.B.capacity=30 root.C.capacity=20"
@@ -82,6 +99,12 @@ func TestQueueOrder(t *testing.T) {
 		{"priority while below the guarantee", prio, map[string]int64{"A": 20480, "B": 9216}, "ACB"},
 		{"priority lost at the guarantee", prio, map[string]int64{"A": 51200, "B": 9216}, "CBA"},
 		{"no guarantee goes last", "root.queues=A,B,C root.A.capacity=0 root.B.capacity=100 root.C.capacity=0 root.A.maximum-applications=9 root.C.maximum-applications=9", map[string]int64{"B": 30720, "A": 1024}, "BCA"},
+		{
+			"no guarantee goes last, whatever its priority, also after those above their guarantees",
+			"root.queues=A,B,C root.A.capacity=0 root.B.capacity=60 root.C.capacity=40 " +
+				"root.A.maximum-applications=9 root.ordering-policy=priority-utilization root.A.priority=5", map[string]int64{"B": 71680},
+			"CBA",
+		},
 		{"full tie keeps the file's order", "root.queues=C,A,B root.A.capacity=1w root.B.capacity=1w root.C.capacity=1w", nil, "CAB"},
 		{
 			"absolute: larger amount first", "root.queues=A,B,C root.A.capacity=[memory=1024,vcores=1] root.B.capacity=[memory=2048,vcores=1] " +

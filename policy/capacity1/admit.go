@@ -27,6 +27,12 @@ func (s *state) resolve(name string) (*queue, error) {
 	return nil, fmt.Errorf("there is no queue %q: there are %s", name, strings.Join(names, ", "))
 }
 
+// MissingQueue says why no job can be submitted to a queue; nil: one can.
+func (s *state) MissingQueue(name string) error {
+	_, err := s.resolve(name)
+	return err
+}
+
 // admit checks a submission as Hadoop does.
 func (q *queue) admit(j *policy.Job) error {
 	if most := int64(q.set.MaxActiveTasksPerUser); j.Tasks > most {

@@ -174,6 +174,74 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// Reduces that hold containers while they wait for maps have all of their work before them, however long ago they started; once
+// the maps are done, what they have worked since counts.
+func TestReducesThatWaitForMaps(t *testing.T) {
+	const now = 100 * unit.Second
+	j := &policy.Job{Deadline: 1000 * unit.Second, Tasks: 7, Stages: []policy.Stage{
+		{Tasks: 2, Done: 1, Running: 1, Worked: 20 * unit.Second},
+		{Tasks: 5, Pending: 5, Slot: policy.ReduceSlot, After: []workload.Edge{{From: 0}}},
+	}}
+	j.Want(policy.ReduceSlot, 5)
+	o := New(Defaults())
+	o.Resized(0, policy.Cluster{Slots: [policy.Slots]int64{60, 60}})
+	if err := o.Arrived(0, j); err != nil {
+		t.Fatal(err)
+	}
+	maps, reduces := &j.Stages[0], &j.Stages[1]
+	for range 2 {
+		j.Want(policy.ReduceSlot, -1)
+		reduces.Pending, reduces.Running = reduces.Pending-1, reduces.Running+1
+		o.Started(&policy.Event{Now: now - 15*unit.Second, Job: j, Stage: 1})
+	}
+	left := func(at unit.Time, want float64) {
+		t.Helper()
+		if w, _, _ := o.work(at, j, policy.ReduceSlot); w.Left != want*1e6 || w.Running != 2 || w.Unstarted != 3 {
+			t.Errorf("at %v: %v s left, %d running, %d unstarted, want %v s, 2 and 3", at, w.Left/1e6, w.Running, w.Unstarted, want)
+		}
+	}
+	left(now, 3*20+2*20)
+	maps.Running, maps.Done, maps.Worked = 0, 2, 40*unit.Second
+	o.Ended(&policy.Event{Now: now, Job: j, Stage: 0, Held: unit.Second, Worked: 20 * unit.Second})
+	left(now, 3*20+2*20)
+	left(now+5*unit.Second, 3*20+2*15)
+}
+
+// A job aims at its goal; with a tail guard earlier, by its longest finished task. Maps aim at what the reduces leave of it.
+func TestAim(t *testing.T) {
+	for _, x := range []struct {
+		guard   bool
+		reduces int64
+		want    unit.Time
+	}{
+		{false, 0, 1000}, {true, 0, 970}, {false, 120, 960}, {true, 120, 930}, // two waves of 20 s
+	} {
+		s := Defaults()
+		s.TailGuard = x.guard
+		o := New(s)
+		o.Resized(0, policy.Cluster{Slots: [policy.Slots]int64{60, 60}})
+		j := &policy.Job{Deadline: 1000 * unit.Second, Stages: []policy.Stage{{Tasks: 10, Pending: 10}}}
+		if x.reduces > 0 {
+			j.Stages = append(j.Stages, policy.Stage{Tasks: x.reduces, Pending: x.reduces, Later: x.reduces, Slot: policy.ReduceSlot,
+				After: []workload.Edge{{}}})
+		}
+		j.Want(policy.MapSlot, 10)
+		if err := o.Arrived(0, j); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []policy.Event{{Worked: 10}, {Worked: 30}, {Worked: 20}, {Worked: 99, Why: policy.Lost}} {
+			e.Job, e.Worked = j, e.Worked*unit.Second
+			if m := &j.Stages[0]; e.Why == policy.Done {
+				m.Pending, m.Done, m.Worked = m.Pending-1, m.Done+1, m.Worked+e.Worked
+			}
+			o.Ended(&e)
+		}
+		if _, aim, _ := o.work(0, j, policy.MapSlot); aim != x.want*unit.Second {
+			t.Errorf("tail guard %v, %d reduces: aims at %v, want %d s", x.guard, x.reduces, aim, x.want)
+		}
+	}
+}
+
 // The order of serving, and what each mode gives away.
 func TestShare(t *testing.T) {
 	const now, goal = 100 * unit.Second, 200 * unit.Second
@@ -212,5 +280,16 @@ func TestShare(t *testing.T) {
 	slices.SortFunc(names, func(a, b string) int { return list[a].Compare(list[b], now) })
 	if got := strings.Join(names, " "); got != "D C B A E" {
 		t.Errorf("order %s", got)
+	}
+	// Of equal needs the earlier goal comes first, then the earlier submission.
+	early, late := claim(1, 0), claim(1, 0)
+	late.Goal++
+	if early.Compare(&late, now) >= 0 || late.Compare(&early, now) <= 0 {
+		t.Error("the later goal comes first")
+	}
+	early, late = claim(1, 0), claim(1, 0)
+	late.Submitted++
+	if early.Compare(&late, now) >= 0 || late.Compare(&early, now) <= 0 || early.Compare(&early, now) != 0 {
+		t.Error("the later submission comes first")
 	}
 }

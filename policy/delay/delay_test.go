@@ -145,3 +145,23 @@ func BenchmarkScore(b *testing.B) {
 		}
 	}
 }
+
+// Both waits are from 0 to a limit, of time or of opportunities.
+func TestLimitsOfWaits(t *testing.T) {
+	for _, c := range []struct {
+		node, rack unit.Time
+		ok         bool
+	}{{0, 0, true}, {365, 365, true}, {365, 0, true}, {366, 0, false}, {0, 366, false}, {-1, 0, false}, {0, -1, false}} {
+		if _, err := Timed(c.node*unit.Day, c.rack*unit.Day); (err == nil) != c.ok {
+			t.Errorf("%d and %d days: %v", c.node, c.rack, err)
+		}
+	}
+	for _, c := range []struct {
+		node, rack int
+		ok         bool
+	}{{0, 0, true}, {1 << 29, 1 << 29, true}, {1<<29 + 1, 0, false}, {0, 1<<29 + 1, false}, {-1, 0, false}, {0, -1, false}} {
+		if _, err := New(c.node, c.rack); (err == nil) != c.ok {
+			t.Errorf("%d and %d opportunities: %v", c.node, c.rack, err)
+		}
+	}
+}

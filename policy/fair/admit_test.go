@@ -3,6 +3,7 @@ package fair
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,4 +80,69 @@ func TestRunningLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Parked jobs run in the order in which they came, whoever leaves meanwhile.
+func TestParkedJobsInOrder(t *testing.T) {
+	p, err := fromXML(`<allocations><queue name="q"><maxRunningApps>1</maxRunningApps></queue></allocations>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for leaves, want := range map[int]string{1: "[j2] [j3] [j4]", 2: "[j1] [j3] [j4]", 3: "[j1] [j2] [j4]", 4: "[j1] [j2] [j3]"} {
+		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		var jobs []*play.Job
+		for i := range 5 {
+			jobs = append(jobs, &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}})
+			if err := e.Arrive(jobs[i], 1, unit.Resources{Mem: 1, Cores: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Leave(jobs[leaves])
+		e.Leave(jobs[0])
+		var got []string
+		for len(e.Jobs) > 0 && len(got) < 5 {
+			runs := e.Ranking()
+			got = append(got, fmt.Sprint(runs))
+			for _, id := range runs {
+				e.Leave(e.Jobs[id])
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("after %d has left: %s, want %s", leaves, s, want)
+		}
+	}
+}
+
+// A queue that may start something knows the smallest ask that waits in it: of tasks, and of AMs, which may become eligible at
+// any time.
+func TestSmallestAsk(t *testing.T) {
+	am, task := unit.Resources{Mem: 2, Cores: 3}, unit.Resources{Mem: 4, Cores: 1}
+	for _, c := range []struct {
+		name      string
+		ams, task bool
+		want      unit.Resources
+	}{{"an AM", true, false, am}, {"a task", false, true, task}, {"both", true, true, unit.Resources{Mem: 2, Cores: 1}}} {
+		p, err := fromXML(`<allocations><queue name="q"/></allocations>`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		for i, arrives := range []bool{c.ams, c.task} {
+			j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}}
+			if i == 0 {
+				j.AM = am
+			}
+			if !arrives {
+				continue
+			}
+			if err := e.Arrive(j, 1, task); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, q := range p.Order.(*Tree).queues {
+			if q.leaf && q.name == "root.q" && q.minAsk != c.want {
+				t.Errorf("%s waits: %v, want %v", c.name, q.minAsk, c.want)
+			}
+		}
+	}
 }

@@ -10,6 +10,8 @@
 //	pool:  needy first, by usage/minimum;  then by usage/weight;  ties: the pool whose next job arrived first
 //	job:   by usage;                       ties: the job that arrived first
 //
+// AMs hold at most a share of the cluster: later jobs wait until an earlier one has ended (ams.go).
+//
 // Sources: the Hadoop Fair Scheduler documentation; A. Ghodsi et al., Dominant Resource Fairness: Fair Allocation of
 // Multiple Resource Types, NSDI 2011.
 //
@@ -39,6 +41,7 @@ var Entry = policy.Entry{
 		"resource": "what is shared: memory (default) or drf (dominant share of memory and vcores)",
 		"weights":  "name:weight;name:weight for users or pools; 1 where not named",
 		"min":      "name:MB;name:MB minimum share of users or pools; 0 where not named",
+		"am-share": "share of the cluster's memory that AMs may hold, as maxAMShare of a queue (default 0.5)",
 	},
 	New: func(p policy.Params) (policy.Policy, error) {
 		o, err := New(p)
@@ -64,15 +67,20 @@ func New(p policy.Params) (policy.Order, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := policy.Reader{Of: p}
+	share := r.Share("am-share", 0.5)
+	if r.Err != nil {
+		return nil, r.Err
+	}
 	s := scale{drf: resource == "drf"}
 	s.resize(policy.Cluster{})
 	if by == "job" {
 		if len(weights)+len(floors) > 0 {
 			return nil, fmt.Errorf("weights and min are for users or pools: add by=user or by=pool")
 		}
-		return newByJob(s), nil
+		return &amLimit{plain: newByJob(s), share: share}, nil
 	}
-	return &byGroup{scale: s, user: by == "user", weights: weights, minimums: floors, names: map[string]int32{}}, nil
+	return &amLimit{plain: &byGroup{scale: s, user: by == "user", weights: weights, minimums: floors, names: map[string]int32{}}, share: share}, nil
 }
 
 // table parses "name:number;name:number", or the same with equals signs. Numbers must be >= least.

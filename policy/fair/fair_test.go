@@ -37,6 +37,8 @@ func TestParams(t *testing.T) {
 		"fair:by=user,weights=a:NaN":                "of a",
 		"fair:by=user,weights=a:1;a:2":              "named twice",
 		"fair:by=user,min=a:-1":                     "of a",
+		"fair:am-share=0.1":                         "",
+		"fair:am-share=2":                           "not between 0 and 1",
 		"fair:speed=2":                              "no parameter speed",
 	} {
 		s, err := policy.ParseSpec(spec)

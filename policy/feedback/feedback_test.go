@@ -304,3 +304,49 @@ func BenchmarkDecision(b *testing.B) {
 		})
 	}
 }
+
+// A demoted job whose maps run may take reduce slots again at once; with reduces=defer only when its maps are done.
+func TestDeferredReduces(t *testing.T) {
+	for spec, early := range map[string]bool{"fbq:limits=10": true, "fbq:limits=10,reduces=release": true,
+		"fbq:limits=10,reduces=defer": false} {
+		p, err := fresh(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &policy.Job{Tasks: 4, Stages: []policy.Stage{{Tasks: 2, Pending: 2},
+			{Tasks: 2, Pending: 2, Slot: policy.ReduceSlot, After: []workload.Edge{{}}}}}
+		j.Want(policy.MapSlot, 2)
+		j.Want(policy.ReduceSlot, 2)
+		p.Order.Resized(0, policy.Cluster{Nodes: 1, Slots: [policy.Slots]int64{2, 2}})
+		if err := p.Order.Arrived(0, j); err != nil {
+			t.Fatal(err)
+		}
+		maps := &j.Stages[0]
+		for range maps.Tasks {
+			j.Want(policy.MapSlot, -1)
+			maps.Pending, maps.Running = maps.Pending-1, maps.Running+1
+			j.Hold(0, unit.Resources{})
+			p.Order.Started(&policy.Event{Job: j, Node: &policy.Node{}})
+		}
+		check := func(now unit.Time, want bool) {
+			t.Helper()
+			got := false
+			p.Order.Ranked(&policy.Offer{Now: now, Slot: policy.ReduceSlot, Node: &policy.Node{}}, func(*policy.Job) policy.Verdict {
+				got = true
+				return policy.Pass
+			})
+			if got != want {
+				t.Errorf("%s: at %v a reduce is proposed: %v", spec, now, got)
+			}
+		}
+		check(4*unit.Second, true) // two maps have attained 8 s
+		check(6*unit.Second, early)
+		for range maps.Tasks {
+			maps.Running, maps.Done = maps.Running-1, maps.Done+1
+			j.Yield(9*unit.Second, 0, unit.Resources{})
+			p.Order.Ended(&policy.Event{Now: 9 * unit.Second, Job: j, Node: &policy.Node{}, Held: 9 * unit.Second,
+				Worked: 9 * unit.Second})
+		}
+		check(9*unit.Second, true)
+	}
+}

@@ -1,26 +1,28 @@
 // Package hybrid runs jobs on a cluster of scale-up machines (few, fast, expensive) and scale-out machines (many, slow, cheap): small jobs on the
-// former, large ones on the latter, and no job on both, because its fast tasks would wait for the slow ones.
+// former, large ones on the latter.
 //
-//	arrival               a classifier puts the job into the queue of one side; each queue has the order of a base scheduler
-//	a scale-up node       takes the next task of its queue; if there is none it stays idle: it never gets a large job
+//	arrival               puts the job into the queue of one side; each queue has the order of a base scheduler
+//	a scale-up node       takes the next task of its queue
 //	a scale-out node      takes the next task of its queue; if no job waits there, it steals one
-//	stealing              moves the job of the other queue with the smallest |decision value| here, for good; never one that has started, and never
-//	                      from scale-out to scale-up
+//	stealing              moves the job of the other queue that is nearest to the boundary between small and large here, for good; never one that has
+//	                      started, and never from scale-out to scale-up
+//	spill                 a small job that has waited for a while and finds no room on scale-up machines goes to scale-out, although large jobs wait there
+//	help                  when large jobs have waited for a while and no small one waits, scale-up machines run their tasks, on three quarters of
+//	                      their containers
 //
-// The classifier is a support vector machine over the numbers of maps and reduces and the shuffled bytes (see package classify). A job recurs with a given
-// probability, decided by a hash of its ID; only the shuffle of recurring jobs is known.
+// Small is what the scale-up machines can run at once, maps and reduces: the boundary follows the hardware. With model=FILE a support vector machine
+// decides in its place, as in the source (see package classify). A job recurs with a given probability, decided by a hash of its ID; the
+// classifier knows the shuffle of recurring jobs only.
 //
 // Scale-up machines are the nodes of kind cluster.ScaleUp. Without any, this is the base scheduler. Jobs whose containers fit only one kind of machines
 // run there. Jobs with gangs, which may need nodes of both sides at once, and fixed slots are refused.
 //
-// Switches: classify=no is the base scheduler on all machines; steal=no leaves stealing out; steal=idle steals whenever no scale-out job waits, also if
-// scale-up machines have room. The data placement that belongs to it is hdfs.Hybrid.
+// Source: the hybrid scale-up/scale-out cluster of a dissertation on job schedulers for diverse workloads, which is model=FILE,help=no,spill=no. It calls the
+// scale-out side under-utilised if one of its containers is offered and no job waits there; taken literally (steal=idle), an idle cluster runs most small jobs
+// on the slow machines, since there are more of them to offer containers. So the default, steal=full, steals only what finds no room on scale-up
+// machines. classify=no is the base scheduler on all machines. The data placement that belongs to it is hdfs.Hybrid.
 //
-// Source: the hybrid scale-up/scale-out cluster of a dissertation on job schedulers for diverse workloads. It calls the scale-out side under-utilised if
-// one of its containers is offered and no job waits there; taken literally (steal=idle), an idle cluster runs most small jobs on the slow machines, since
-// there are more of them to offer containers. So the default, steal=full, steals only what finds no room on scale-up machines.
-//
-// A decision is that of the base scheduler, plus O(log n) in waiting jobs for a stolen job; steal=full also looks at scale-up nodes until one has room.
+// A decision is that of the base scheduler, plus O(log n) in waiting jobs for a job that moves; stealing also looks at scale-up nodes until one has room.
 package hybrid
 
 import (
@@ -49,7 +51,7 @@ var bases = policy.Registry{fair.Entry, delay.Entry, fifo.Entry}
 // Entry registers the policy.
 var Entry = policy.Entry{
 	Name:   "hybrid",
-	Title:  "small jobs on scale-up machines, large jobs on scale-out machines, which steal jobs when idle",
+	Title:  "small jobs on scale-up machines, large jobs on scale-out machines, and each side helps the other",
 	Params: params(),
 	New: func(p policy.Params) (policy.Policy, error) {
 		o, err := Read(p)
@@ -63,9 +65,11 @@ var Entry = policy.Entry{
 func own() map[string]string {
 	return map[string]string{
 		"base":      "scheduler of each side's queue: fair (default), delay or fifo; its parameters follow",
-		"model":     "file of a trained classifier, as written by \"yardmaster size --model\" (default: one trained on generated jobs)",
+		"model":     "file of a classifier that tells small jobs from large ones, as written by \"yardmaster size --model\" (default: small is what fits the scale-up machines at once, maps and reduces)",
 		"classify":  "yes (default), or no: all jobs on all machines, as under the base scheduler",
 		"steal":     "when an idle scale-out machine takes a job from scale-up: full (default), when it finds no room there; idle, at once; or no",
+		"spill":     "how long a small job waits for a full scale-up side before scale-out machines take it although large jobs wait, or no (default 5s)",
+		"help":      "how long large jobs wait before scale-up machines for which no small job waits run their tasks, on 75 % of their containers, or no (default 30s)",
 		"recurring": "share of jobs whose shuffle is known in advance (default 1); the others are classified as if they shuffled nothing",
 		"error":     "signed error of the known shuffle, (predicted - real) / real, from -1 (default 0)",
 		"seed":      "of the choice of recurring jobs (default 1)",
@@ -96,11 +100,13 @@ const (
 // Options are the settings of the policy.
 type Options struct {
 	Base       policy.Spec         // "": fair
-	Classifier classify.Classifier // nil: classify.Default
+	Classifier classify.Classifier // nil: jobs whose tasks fit the scale-up machines at once are small
 	Mixed      bool                // do not classify: all jobs on all machines
 	Stealing   Stealing
-	Recurring  float64 // share of jobs whose shuffle is known
-	Error      float64 // of the known shuffle
+	Spill      unit.Time // how long a small job waits before it may go to scale-out machines; 0: it does not
+	Help       unit.Time // how long large jobs wait before scale-up machines help; 0: they do not
+	Recurring  float64   // share of jobs whose shuffle is known
+	Error      float64   // of the known shuffle
 	Seed       uint64
 }
 
@@ -113,6 +119,13 @@ func Read(p policy.Params) (o Options, err error) {
 	}
 	how := []string{"full", "idle", "no"}
 	o.Mixed, o.Stealing = r.Choice("classify", "yes", "no") == "no", Stealing(slices.Index(how, r.Choice("steal", how...)))
+	wait := func(key string, otherwise unit.Time) unit.Time {
+		if p[key] == "no" {
+			return 0
+		}
+		return r.Time(key, otherwise)
+	}
+	o.Spill, o.Help = wait("spill", 5*unit.Second), wait("help", 30*unit.Second)
 	o.Recurring = r.Share("recurring", 1)
 	if o.Error, err = p.Float("error", 0); err != nil || !(o.Error >= -1 && o.Error <= 1000) {
 		r.Keep(fmt.Errorf("error=%s: want a number from -1", p["error"]))
@@ -132,9 +145,6 @@ func New(o Options) (policy.Policy, error) {
 	if o.Base.Name == "" {
 		o.Base.Name = "fair"
 	}
-	if o.Classifier == nil {
-		o.Classifier = classify.Default()
-	}
 	p, err := bases.New(o.Base)
 	if err != nil || o.Mixed {
 		return p, err
@@ -143,8 +153,17 @@ func New(o Options) (policy.Policy, error) {
 	if err != nil {
 		return p, err
 	}
-	order := &Order{Options: o, sides: [2]policy.Order{p.Order, second.Order}, place: p.Place}
+	order := &Order{Options: o, sides: [2]policy.Order{p.Order, second.Order}, place: p.Place, since: unit.Never}
+	order.guest = func(j *policy.Job) policy.Verdict {
+		if n := order.host; !n.guests.Add(j.Ask).Fits(n.share) {
+			return policy.Pass
+		}
+		return order.try(j)
+	}
 	p.Order, p.ByNode, p.Shifted = order, true, order.Shifted
+	if o.Spill > 0 || o.Help > 0 {
+		p.Timer = order
+	}
 	return p, nil
 }
 
@@ -165,9 +184,12 @@ type Order struct {
 	sides  [2]policy.Order
 	place  policy.Place // of the base; nil: none
 	jobs   []entry      // by Index
-	stolen rank.Heap    // what may be stolen: jobs of the scale-up queue that wait and have not started, or all that wait if its machines are lost
+	stolen rank.Heap    // what may be stolen, by nearness to the boundary: jobs of the scale-up queue that wait and have not started, or all that wait if its machines are lost
+	oldest rank.Heap    // the same by arrival
 
-	waiting [2]int64 // jobs, by side
+	now     unit.Time // of the last call
+	waiting [2]int64  // jobs, by side
+	since   unit.Time // large jobs wait since then; Never: none waits
 	counts  Counts
 
 	cluster policy.Cluster
@@ -175,9 +197,13 @@ type Order struct {
 	ups     []int32
 	rooms   [2][]unit.Resources // sizes of machines, by side
 	free    int                 // index into ups of the last machine with room
-	could   bool                // a job could be stolen when Shifted was last called
+	could   [3]bool             // a job could be stolen, could spill, could be helped when Shifted was last called
 	shifted bool
 	gone    bool // all scale-up machines are lost
+
+	host  *node // that large jobs are proposed to as guests, with try
+	try   func(*policy.Job) policy.Verdict
+	guest func(*policy.Job) policy.Verdict
 }
 
 // entry is a present job.
@@ -195,17 +221,22 @@ type node struct {
 	next int32 // the first node after it that is of the other side
 	used unit.Resources
 	seen *policy.Node // nil: not seen yet
+
+	guests, share unit.Resources // of a scale-up machine: what large jobs hold, and what they may
 }
 
 // Counts are what the policy did.
 type Counts struct {
 	Up, Out int64 // jobs, by the side they arrived at
 	Stolen  int64
+	Spilled int64 // of the stolen ones: although large jobs waited
+	Helped  int64 // tasks of large jobs on scale-up machines
 }
 
 var (
 	_ policy.Order     = (*Order)(nil)
 	_ policy.Explainer = (*Order)(nil)
+	_ policy.Timer     = (*Order)(nil)
 )
 
 // Counts are what the policy did so far.
@@ -215,15 +246,24 @@ func (o *Order) Counts() Counts { return o.counts }
 func (o *Order) Resized(now unit.Time, c policy.Cluster) {
 	o.cluster = c
 	o.learn(c.Nodes)
-	for _, s := range o.sides {
-		s.Resized(now, c)
+	for side, s := range o.sides {
+		part := c // as large as its machines
+		if o.divided() {
+			part.Total = unit.Resources{}
+			for i := range o.nodes {
+				if o.nodes[i].side == Side(side) {
+					part.Total = part.Total.Add(c.Room(int32(i), policy.MapSlot))
+				}
+			}
+		}
+		s.Resized(now, part)
 	}
 	// Without scale-up machines, their jobs move: those that have started, too.
 	if gone := len(o.ups) > 0 && !slices.ContainsFunc(o.ups, o.alive); gone != o.gone {
 		o.gone = gone
 		for i := range o.jobs {
 			if j := o.jobs[i].job; j != nil {
-				o.update(j)
+				o.update(now, j)
 			}
 		}
 	}
@@ -243,7 +283,9 @@ func (o *Order) learn(end int) {
 		if c.Kind(int32(i)) == cluster.ScaleUp {
 			n.side, o.ups = Up, append(o.ups, int32(i))
 		}
-		if r := c.Room(int32(i), policy.MapSlot); !slices.Contains(o.rooms[n.side], r) {
+		r := c.Room(int32(i), policy.MapSlot)
+		n.share = unit.Resources{Mem: r.Mem * 3 / 4, Cores: r.Cores * 3 / 4}
+		if !slices.Contains(o.rooms[n.side], r) {
 			o.rooms[n.side] = append(o.rooms[n.side], r)
 		}
 		o.nodes = append(o.nodes, n)
@@ -272,13 +314,7 @@ func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 				return fmt.Errorf("%d tasks of a stage start together, which the hybrid scheduler does not support", n)
 			}
 		}
-		f := classify.Of(j)
-		if o.Recurs(j.ID) {
-			f = f.Mispredicted(o.Error)
-		} else {
-			f = f.Unpredicted()
-		}
-		e.decision, e.movable = o.Classifier.Decision(f), o.fits(j, Out)
+		e.decision, e.movable = o.decide(j), o.fits(j, Out)
 		if e.decision > 0 && !o.gone && o.fits(j, Up) || !e.movable {
 			e.side = Up
 		}
@@ -292,8 +328,29 @@ func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 	} else {
 		o.counts.Out++
 	}
-	o.update(j)
+	o.update(now, j)
 	return nil
+}
+
+// decide is above 0 for small jobs.
+func (o *Order) decide(j *policy.Job) float64 {
+	f := classify.Of(j)
+	if o.Classifier == nil {
+		ask, room := j.Ask, 0.5 // a job that just fits is small
+		for i := range j.Stages {
+			ask = ask.Max(j.Stages[i].Ask)
+		}
+		for _, n := range o.ups {
+			room += float64(o.cluster.Room(n, policy.MapSlot).Count(ask))
+		}
+		return room - float64(f.Maps+f.Reduces)
+	}
+	if o.Recurs(j.ID) {
+		f = f.Mispredicted(o.Error)
+	} else {
+		f = f.Unpredicted()
+	}
+	return o.Classifier.Decision(f)
 }
 
 // Recurs reports whether the shuffle of a job is known in advance.
@@ -321,7 +378,7 @@ func (o *Order) fits(j *policy.Job, side Side) bool {
 }
 
 // update records whether a job waits, and whether it may be stolen.
-func (o *Order) update(j *policy.Job) {
+func (o *Order) update(now unit.Time, j *policy.Job) {
 	e := &o.jobs[j.Index]
 	if waits := j.Pending > 0; waits != e.waits {
 		e.waits = waits
@@ -333,15 +390,32 @@ func (o *Order) update(j *policy.Job) {
 	}
 	if e.side == Up && e.waits && e.movable && (o.gone || o.Stealing != NoStealing && e.starts == 0) {
 		o.stolen.Set(j.Index, math.Abs(e.decision), j.Seq)
+		o.oldest.Set(j.Index, j.Submitted.Seconds(), j.Seq)
 	} else {
-		o.stolen.Remove(j.Index)
+		o.secure(j)
+	}
+	o.noted(now)
+}
+
+// secure takes a job off the list of those that may be stolen.
+func (o *Order) secure(j *policy.Job) {
+	o.stolen.Remove(j.Index)
+	o.oldest.Remove(j.Index)
+}
+
+// noted notes the time, and since when large jobs wait.
+func (o *Order) noted(now unit.Time) {
+	if o.now = now; o.waiting[Out] == 0 {
+		o.since = unit.Never
+	} else {
+		o.since = min(o.since, now)
 	}
 }
 
 // Changed passes the change on.
 func (o *Order) Changed(now unit.Time, j *policy.Job) {
 	o.sides[o.jobs[j.Index].side].Changed(now, j)
-	o.update(j)
+	o.update(now, j)
 }
 
 // Started books the container.
@@ -350,7 +424,7 @@ func (o *Order) Started(ev *policy.Event) {
 	e.starts++
 	o.use(ev, ev.Size)
 	o.sides[e.side].Started(ev)
-	o.update(ev.Job)
+	o.update(ev.Now, ev.Job)
 }
 
 // Ended books that the container is free.
@@ -361,13 +435,15 @@ func (o *Order) Ended(ev *policy.Event) {
 	}
 	o.use(ev, unit.Resources{}.Sub(ev.Size))
 	o.sides[e.side].Ended(ev)
-	o.update(ev.Job)
+	o.update(ev.Now, ev.Job)
 }
 
 func (o *Order) use(ev *policy.Event, size unit.Resources) {
 	if ev.Node != nil && int(ev.Node.Index) < len(o.nodes) {
 		n := &o.nodes[ev.Node.Index]
-		n.used, n.seen = n.used.Add(size), ev.Node
+		if n.used, n.seen = n.used.Add(size), ev.Node; n.side == Up && o.jobs[ev.Job.Index].side == Out {
+			n.guests = n.guests.Add(size)
+		}
 	}
 }
 
@@ -378,11 +454,12 @@ func (o *Order) Left(now unit.Time, j *policy.Job) {
 	if e.waits {
 		o.waiting[e.side]--
 	}
-	o.stolen.Remove(j.Index)
+	o.secure(j)
 	*e = entry{}
+	o.noted(now)
 }
 
-// Ranked proposes the jobs of the node's side, after a theft if none waits there.
+// Ranked proposes the jobs of the node's side, after one has moved there or in place of them those that a scale-up machine helps.
 func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
 	if !o.divided() {
 		return o.sides[Out].Ranked(of, try)
@@ -395,18 +472,34 @@ func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) b
 	}
 	n := &o.nodes[of.Node.Index]
 	n.seen = of.Node
-	if o.waiting[n.side] == 0 {
-		var j *policy.Job
-		if n.side == Out {
-			j = o.victim()
+	o.noted(of.Now)
+	switch {
+	case n.side == Out:
+		next, waited := o.victim, o.waiting[Out] > 0
+		if waited {
+			next = o.late
 		}
-		if j == nil {
-			of.Next = n.next
-		}
-		if j == nil || !j.Ask.Fits(of.Node.Free) {
+		j := next()
+		if j != nil && j.Ask.Fits(of.Node.Free) {
+			if o.steal(of, j); waited {
+				o.counts.Spilled++
+			}
+		} else if !waited {
+			if j == nil {
+				of.Next = n.next
+			}
 			return false
 		}
-		o.steal(of, j)
+	case o.waiting[Up] == 0 && o.helps():
+		o.host, o.try = n, try
+		took := o.sides[Out].Ranked(of, o.guest)
+		if o.try = nil; took {
+			o.counts.Helped++
+		}
+		return took
+	case o.waiting[Up] == 0:
+		of.Next = n.next
+		return false
 	}
 	return o.sides[n.side].Ranked(of, try)
 }
@@ -424,9 +517,10 @@ func (o *Order) steal(of *policy.Offer, j *policy.Job) {
 	o.waiting[Up]--
 	o.waiting[Out]++
 	e.side = Out
-	o.stolen.Remove(j.Index)
+	o.secure(j)
 	o.counts.Stolen++
 	o.shifted = true // its other tasks may start on nodes that had nothing to start
+	o.noted(of.Now)
 }
 
 // victim is the job to steal now; nil: none.
@@ -458,13 +552,53 @@ func (o *Order) room(ask unit.Resources) bool {
 	return false
 }
 
-// Shifted reports whether a job was stolen, or may be stolen now by nodes that were offered before.
+// late is the small job to take although large jobs wait; nil: none.
+func (o *Order) late() *policy.Job {
+	id, ok := o.oldest.Min()
+	if !ok || o.Spill == 0 {
+		return nil
+	}
+	if j := o.jobs[id].job; j.Submitted+o.Spill <= o.now && (o.gone || !o.room(j.Ask)) {
+		return j
+	}
+	return nil
+}
+
+// helps says whether scale-up machines run tasks of large jobs.
+func (o *Order) helps() bool { return o.Help > 0 && o.since != unit.Never && o.since+o.Help <= o.now }
+
+// Shifted reports whether a job has moved, or whether nodes that were offered before may now take one.
 func (o *Order) Shifted() bool {
-	could := o.could
-	o.could = o.waiting[Out] == 0 && o.stolen.Len() > 0 && o.victim() != nil
-	shifted := o.shifted || o.could && !could
-	o.shifted = false
+	idle := o.waiting[Out] == 0
+	could := [...]bool{idle && o.victim() != nil, !idle && o.late() != nil, o.waiting[Up] == 0 && o.helps()}
+	shifted := o.shifted
+	for i, c := range could {
+		shifted = shifted || c && !o.could[i]
+	}
+	o.could, o.shifted = could, false
 	return shifted
+}
+
+// Tick asks to be called when the next job has waited long enough: to spill, or to be helped.
+func (o *Order) Tick(now unit.Time) (again unit.Time, changed bool) {
+	o.noted(now)
+	changed = o.Shifted()
+	again = now + min(unit.Positive(o.Spill, unit.Day), unit.Positive(o.Help, unit.Day)) // what begins to wait later is not due before
+	if id, ok := o.oldest.Min(); ok && o.Spill > 0 {
+		again = sooner(now, again, o.jobs[id].job.Submitted+o.Spill)
+	}
+	if o.since != unit.Never && o.Help > 0 {
+		again = sooner(now, again, o.since+o.Help)
+	}
+	return again, changed
+}
+
+// sooner is the earlier of two instants, of those after now.
+func sooner(now, a, b unit.Time) unit.Time {
+	if b > now {
+		return min(a, b)
+	}
+	return a
 }
 
 // Why explains with the order of the job's side.

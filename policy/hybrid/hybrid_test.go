@@ -110,7 +110,7 @@ func (o *checked) sides() map[int64]hybrid.Side {
 }
 
 func (o *checked) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	before, ran := o.sides(), map[int64]bool{}
+	before, ran, spilled := o.sides(), map[int64]bool{}, o.Order.Counts().Spilled
 	for seq := range o.ran {
 		ran[seq] = true
 	}
@@ -128,7 +128,7 @@ func (o *checked) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict)
 			_, mine := o.SideOf(o.jobs[seq])
 			for other, j := range o.jobs {
 				_, d := o.SideOf(j)
-				if !o.lost && before[other] == hybrid.Up && !ran[other] && other != seq && j.Pending > 0 && math.Abs(d) < math.Abs(mine) {
+				if !o.lost && o.Order.Counts().Spilled == spilled && before[other] == hybrid.Up && !ran[other] && other != seq && j.Pending > 0 && math.Abs(d) < math.Abs(mine) {
 					o.t.Errorf("job %d with a decision of %v was stolen, not job %d with %v", seq, mine, other, d)
 				}
 			}
@@ -164,8 +164,8 @@ func play(t interface {
 	return l, order.Counts()
 }
 
-// Unless all scale-up machines are lost, no job runs on both kinds of machines, and thefts are of jobs that have not started, from scale-up to
-// scale-out, of the smallest decision value. All jobs finish.
+// Unless all scale-up machines are lost or help, no job runs on both kinds of machines, and thefts are of jobs that have not started, from scale-up to
+// scale-out, of the smallest decision value unless they spill. All jobs finish.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ups := rapid.IntRange(1, 3).Draw(t, "scale-up machines")
@@ -173,6 +173,7 @@ func TestProperties(t *testing.T) {
 		o := hybrid.Options{
 			Base: policy.Spec{Name: rapid.SampledFrom([]string{"fair", "delay", "fifo"}).Draw(t, "base"), Params: policy.Params{}}, Classifier: upTo(6),
 			Stealing: hybrid.Stealing(rapid.IntRange(0, 2).Draw(t, "stealing")), Recurring: rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "recurring"),
+			Spill: unit.Time(rapid.IntRange(0, 1).Draw(t, "spill")) * 5 * unit.Second, Help: unit.Time(rapid.IntRange(0, 1).Draw(t, "help")) * 10 * unit.Second,
 		}
 		if o.Base.Name == "delay" && rapid.Bool().Draw(t, "timed") {
 			o.Base.Params["node"] = "2s"
@@ -194,15 +195,15 @@ func TestProperties(t *testing.T) {
 		l, n := play(t, c, o, m, jobs)
 		gone := ups == 1 && len(m.Losses) > 0 // then its jobs move
 		for id, kinds := range l.kinds {
-			if len(kinds) != 1 && !gone {
+			if len(kinds) != 1 && !gone && o.Help == 0 {
 				t.Errorf("job %s ran on %v", id, kinds)
 			}
 		}
-		if n.Up+n.Out != int64(len(jobs)) || o.Stealing == hybrid.NoStealing && n.Stolen > 0 && !gone {
+		if n.Up+n.Out != int64(len(jobs)) || o.Stealing == hybrid.NoStealing && n.Stolen > 0 && !gone || o.Spill == 0 && n.Spilled > 0 || o.Help == 0 && n.Helped > 0 {
 			t.Errorf("%+v", n)
 		}
 		for _, j := range jobs {
-			if j.Stages[0].Tasks > 6 && l.kinds[j.ID][cluster.ScaleUp] > 0 {
+			if j.Stages[0].Tasks > 6 && l.kinds[j.ID][cluster.ScaleUp] > 0 && o.Help == 0 {
 				t.Errorf("large job %s ran on scale-up machines", j.ID)
 			}
 		}
@@ -369,7 +370,7 @@ func TestLargerMachines(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.json")
-	if err := os.WriteFile(path, []byte(`{"format":1,"mean":[0,0,0],"scale":[1,1,1],"low":[0,0,0],"high":[9,9,9],"svm":{"gamma":1,"bias":-1,"vectors":[[1,1,1]],"weights":[2]}}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"format":2,"mean":[0,0],"scale":[1,1],"low":[0,0],"high":[9,9],"svm":{"gamma":1,"bias":-1,"vectors":[[1,1]],"weights":[2]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ spec, want string }{
@@ -379,6 +380,8 @@ func TestParams(t *testing.T) {
 		{"hybrid:model=" + path, ""},
 		{"hybrid:node=3", "fair has no parameter node"},
 		{"hybrid:base=capacity", "want fair or delay or fifo"},
+		{"hybrid:spill=no,help=2m", ""},
+		{"hybrid:help=0s", "want a time"},
 		{"hybrid:steal=yes", "want full or idle or no"},
 		{"hybrid:recurring=2", "recurring=2 is not between 0 and 1"},
 		{"hybrid:error=-2", "want a number from -1"},
@@ -421,5 +424,23 @@ func TestAllocations(t *testing.T) {
 		if got := testing.AllocsPerRun(100, func() { p.Order.Ranked(offer, pass); p.Shifted() }); got > 0 {
 			t.Errorf("an offer of a %q machine allocates %v times", node.Kind, got)
 		}
+	}
+}
+
+// Without a classifier small is what the scale-up machines can run at once, maps and reduces together, by the size of the containers.
+func TestFit(t *testing.T) {
+	c := twoKinds(2, 2, 2, false) // six scale-up containers
+	jobs := workload.Slice{job(0, 0, 6, 0), job(1, unit.Hour, 7, 0), job(2, 2*unit.Hour, 4, 2), job(3, 3*unit.Hour, 4, 3), job(4, 4*unit.Hour, 2, 0), job(5, 5*unit.Hour, 3, 0)}
+	for _, j := range jobs[4:] { // one of these fits a scale-up machine
+		j.Stages[0].Ask = cluster.Unit.Times(2)
+	}
+	l, n := play(t, c, hybrid.Options{Recurring: 1}, sim.Model{}, jobs)
+	for i, want := range []string{cluster.ScaleUp, "", cluster.ScaleUp, "", cluster.ScaleUp, ""} {
+		if kinds := l.kinds[jobs[i].ID]; len(kinds) != 1 || kinds[want] == 0 {
+			t.Errorf("%s: %v, want %q", jobs[i].ID, kinds, want)
+		}
+	}
+	if n != (hybrid.Counts{Up: 3, Out: 3}) {
+		t.Errorf("%+v", n)
 	}
 }

@@ -2,10 +2,13 @@
 // the output of the maps that run on a node, lets reduces follow the map output across racks, and under congestion holds back the jobs that
 // shuffle much. Users that hold fewer containers come first throughout.
 //
-// For each free container it tries a reduce, then a map:
+// A free container goes to a map or to a reduce, by whose user holds fewer containers (of one user, whose job does), and if there is none of the one to the other:
 //
 //	reduce   ca; in a congested rack cr
-//	map      mts; in a congested rack no maps of jobs predicted to be medium or heavy
+//	map      mts
+//
+// The source tries a reduce first (first=reduces), and in a congested rack starts no maps of jobs predicted to be medium or heavy (gate=known). Where uplinks are busy for long that starves
+// maps, and Hadoop's ApplicationMaster then kills their reduces; gate=soft holds maps back for no longer than skip says.
 //
 // # Maps (mts)
 //
@@ -27,8 +30,8 @@
 // In a congested rack a user starts only reduces of light jobs. A user without any skips the offer, and its other reduces are delayed. After enough
 // skips it starts one anyway.
 //
-// While a map waits, reduces hold at most a share of the cluster (cap): containers are untyped, and reduces that wait for maps could otherwise hold
-// all of them. See shuffle.Jobs.Spare for what else prevents a deadlock.
+// Until the last map of a job has started, it has no more reduces than running maps: containers are untyped, and reduces that wait for maps could otherwise hold
+// all of them. capped=all bounds them by a share of the cluster instead. See shuffle.Jobs.Spare for what else prevents a deadlock.
 //
 // # Cost
 //
@@ -36,6 +39,6 @@
 //
 // Source: Job schedulers for diverse workloads in data-parallel clusters (dissertation), chapter 3: algorithms 1 to 4. Where it leaves a choice: the
 // load of a rack is that of the busier of its two directions; the traffic threshold is recomputed at every decision; a user without waiting maps
-// does not count a skip; its skips are reset as in algorithm 2 and in delay scheduling, not at every start as in the text (reset=any); maps of
+// does not count a skip; its skips are reset as in algorithm 2 and in delay scheduling, not at every start as in the text (reset=any); with gate=known, maps of
 // unpredicted jobs start in congested racks (gate=all: they do not); the cap is ours.
 package nas

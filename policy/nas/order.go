@@ -43,14 +43,14 @@ func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) b
 	if o.Others(&d.Decision) {
 		return d.Took
 	}
-	kind, capped := shuffle.Reduces, o.Capped(o.set.cap, of.Slot)
-	if capped {
-		kind = shuffle.LateReduces
+	waits := !o.Capped(of.Slot) && o.Waits(shuffle.Reduces)
+	if waits && o.set.fair && o.Before(shuffle.Maps, shuffle.Reduces) {
+		if !d.maps() {
+			d.reduce()
+		}
+	} else if !waits || !d.reduce() {
+		d.maps()
 	}
-	if (!capped || o.LateFree) && o.Waits(kind) && d.reduce(kind) {
-		return d.Took
-	}
-	d.maps()
 	return d.Took
 }
 
@@ -69,10 +69,10 @@ func (d *decision) mapFits(j *shuffle.Job) bool { return d.Fits(j, d.mapOf(j)) }
 func (d *decision) mapOf(j *shuffle.Job) int { return j.Open(false, d.Slot) }
 
 // reduce starts a reduce: ca or cr, or in fair order.
-func (d *decision) reduce(kind int) (over bool) {
+func (d *decision) reduce() (over bool) {
 	o, now := d.o, d.Now
 	smallest, largest := o.Range()
-	o.Each(kind, func(u *shuffle.User, jobs []int32) bool {
+	o.Each(shuffle.Reduces, func(u *shuffle.User, jobs []int32) bool {
 		var best, light candidate
 		for _, i := range jobs {
 			j := o.Of(i)
@@ -81,7 +81,7 @@ func (d *decision) reduce(kind int) (over bool) {
 			if o.set.adaptive {
 				start = shuffle.SlowStart(o.set.tmin, o.set.tmax, smallest, largest, j.Size)
 			}
-			if j.Progress() < start-rounding || !d.Fits(j, stage) || !o.Spare(o.set.cap, j, j.Stages[stage].Ask, d.Node) {
+			if j.Progress() < start-rounding || !d.Fits(j, stage) || !o.Spare(j, j.Stages[stage].Ask, d.Node) {
 				continue
 			}
 			c := candidate{job: j, stage: stage}
@@ -157,14 +157,15 @@ func (c *candidate) before(b *candidate, ca bool) bool {
 }
 
 // maps starts a map: mts.
-func (d *decision) maps() {
+func (d *decision) maps() (over bool) {
 	o, now, kind := d.o, d.Now, shuffle.Maps
 	if d.congested && o.set.gate {
 		kind = shuffle.LightMaps
 	}
 	if !o.Waits(kind) {
-		return
+		return false
 	}
+	gated := d.congested && o.set.soft
 	avail := math.Inf(1)
 	if o.set.mts && d.Node != nil {
 		limit := o.Threshold()
@@ -172,10 +173,16 @@ func (d *decision) maps() {
 	}
 	o.Each(kind, func(u *shuffle.User, jobs []int32) bool {
 		var best, fairest *shuffle.Job // fairest: of all that fit
+		w, held := &u.Wait[shuffle.ForMap], false
+		waited := o.set.skip.Over(w, now)
 		for _, i := range jobs {
 			j := o.Of(i)
 			stage := d.mapOf(j)
 			if !d.Fits(j, stage) {
+				continue
+			}
+			if gated && !waited && !o.IsLight(j) {
+				held = true
 				continue
 			}
 			if fairest == nil || shuffle.Fairer(j, fairest) {
@@ -186,11 +193,13 @@ func (d *decision) maps() {
 			}
 		}
 		if fairest == nil {
+			if held {
+				w.Skip(now)
+			}
 			return true
 		}
-		w := &u.Wait[shuffle.ForMap]
 		if best == nil {
-			if !o.set.skip.Over(w, now) {
+			if !waited {
 				w.Skip(now)
 				return true
 			}
@@ -200,8 +209,10 @@ func (d *decision) maps() {
 				best = d.lightest(jobs)
 			}
 		}
-		return !d.Propose(best, d.mapOf(best))
+		over = d.Propose(best, d.mapOf(best))
+		return !over
 	})
+	return over
 }
 
 // closer is the order of qualified local maps: unpredicted first, then the closest fit. Without mts it is fair order.

@@ -2,6 +2,7 @@ package nas
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -24,7 +25,17 @@ type world struct {
 	now   unit.Time
 }
 
+// newWorld has the policy as its source prints it, but for what is given.
 func newWorld(t testing.TB, params policy.Params) *world {
+	t.Helper()
+	printed := policy.Params{"gate": "known", "first": "reduces"}
+	if maps.Copy(printed, params); printed["capped"] == "" && printed["cap"] == "" {
+		printed["capped"] = "all"
+	}
+	return made(t, printed)
+}
+
+func made(t testing.TB, params policy.Params) *world {
 	t.Helper()
 	p, err := New(params)
 	if err != nil {
@@ -208,16 +219,14 @@ func TestMapsWaitAgainAfterALocalOne(t *testing.T) {
 	}
 }
 
-// While a map waits, reduces beyond the cap start only if their own maps are done.
+// While a map waits, no reduce beyond the cap starts, although its own maps are done.
 func TestReducesBeyondTheCap(t *testing.T) {
-	for capped, want := range map[string]string{"waiting": "done/1", "all": "-"} {
-		w := newWorld(t, policy.Params{"cap": "0", "capped": capped, "tmin": "0", "tmax": "0"})
-		w.job("waits", "a", 9, 9, 100, 1)
-		w.learn("waits", 1, 7)
-		w.job("done", "b", 1, 1, 100, 1)
-		w.learn("done", 1, 7)
-		w.want(0, want)
-	}
+	w := newWorld(t, policy.Params{"cap": "0", "tmin": "0", "tmax": "0"})
+	w.job("waits", "a", 9, 9, 100, 1)
+	w.learn("waits", 1, 7)
+	w.job("done", "b", 1, 1, 100, 1)
+	w.learn("done", 1, 7)
+	w.want(0, "-")
 }
 
 // After its skips a user starts the best qualified map: small and unpredicted first, then the cheapest to read, then the closest fit.
@@ -472,5 +481,92 @@ func TestDecisionsDoNotAllocate(t *testing.T) {
 	pass := func(*policy.Job) policy.Verdict { return policy.Pass }
 	if n := testing.AllocsPerRun(100, func() { w.o.Ranked(&of, pass) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// first=fair: a container goes to maps or reduces, by which user holds fewer; of one user, by which job does. Otherwise reduces come first.
+func TestFirst(t *testing.T) {
+	for _, c := range []struct {
+		first string
+		want  []string
+	}{{"reduces", []string{"a/1", "a/1"}}, {"fair", []string{"b/0", "b/0"}}} {
+		w := newWorld(t, policy.Params{"tmin": "0", "tmax": "0", "skip": "0", "first": c.first})
+		w.busy()
+		w.job("a", "u", 9, 9, 100, 200)
+		w.learn("a", 1, 0)
+		for range 3 { // u holds three
+			w.start("a", 0, 1)
+		}
+		w.job("b", "v", 9, 0, 100, 0)
+		for _, want := range c.want {
+			w.want(2, want)
+		}
+	}
+	w := newWorld(t, policy.Params{"tmin": "0", "tmax": "0", "skip": "0", "first": "fair", "capped": "job"})
+	w.job("a", "u", 4, 9, 100, 200)
+	w.learn("a", 1, 0)
+	for range 3 { // all of its maps
+		w.start("a", 0, 1)
+	}
+	w.job("b", "u", 9, 0, 100, 0)
+	w.want(2, "b/0") // of the same user, the job that holds less
+	for range 3 {
+		w.start("b", 0, 3)
+	}
+	w.want(2, "a/1")
+}
+
+// capped=job: until its last map has started, a job has no more reduces than running maps, however empty the cluster is.
+func TestJobCap(t *testing.T) {
+	w := newWorld(t, policy.Params{"tmin": "0", "tmax": "0", "skip": "1000", "capped": "job"})
+	w.job("a", "u", 5, 9, 100, 200)
+	w.learn("a", 1, 0)
+	w.want(2, "-") // no map of it runs
+	w.start("a", 0, 1)
+	w.start("a", 0, 1)
+	w.want(2, "a/1")
+	w.want(2, "a/1")
+	w.want(2, "-")
+	w.end("a", 0, 1)
+	w.want(2, "-")
+	w.start("a", 0, 1)
+	w.start("a", 0, 1) // the last one
+	for range 4 {
+		w.want(3, "a/1")
+	}
+}
+
+// By default no map is held back because a rack is congested, a container goes to maps or reduces by who holds less, and reduces are capped by job.
+func TestDefaults(t *testing.T) {
+	w := made(t, policy.Params{"tmin": "0", "tmax": "0", "skip": "0", "threshold": "none"})
+	w.job("a", "u", 20, 9, 100, 200)
+	w.learn("a", 2, 0) // heavy
+	w.load, w.now = 1, 2*unit.Second
+	w.o.links.Tick(w.now)
+	w.want(2, "a/0") // it has no running map, so no reduce
+	w.start("a", 0, 1)
+	w.job("b", "v", 9, 0, 100, 0)
+	w.want(2, "b/0") // v holds less
+	w.want(2, "b/0")
+}
+
+// gate=soft: maps of heavy jobs are held back in a congested rack, and no longer than a user may skip.
+func TestSoftGate(t *testing.T) {
+	for gate, want := range map[string][]string{"soft": {"-", "-", "-", "a/0"}, "known": {"-", "-", "-", "-"}, "no": {"a/0"}} {
+		w := newWorld(t, policy.Params{"tmin": "1", "tmax": "1", "skip": "3", "gate": gate, "threshold": "none"})
+		w.busy()
+		w.job("a", "u", 90, 9, 100, 200, 0, 1, 2, 3)
+		w.learn("a", 2, 0)
+		w.load, w.now = 1, 2*unit.Second
+		w.o.links.Tick(w.now)
+		for i, x := range want {
+			if got := w.offer(0); got != x {
+				t.Errorf("gate=%s, offer %d: %s, want %s", gate, i, got, x)
+			}
+		}
+		if gate == "soft" { // a light one goes ahead
+			w.job("l", "u", 9, 1, 1, 0, 0)
+			w.want(0, "l/0")
+		}
 	}
 }

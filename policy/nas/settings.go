@@ -26,9 +26,10 @@ var Entry = policy.Entry{
 		"skip":        "offers that a user may skip for a local, qualified map (default 135), or how long it waits for one (5s)",
 		"reduce-skip": "the same for reduces in a congested rack (default: as skip)",
 		"reset":       "any: after the start of any map its user may have to wait again (default local: only after one with input on its node)",
-		"gate":        "maps that do not start in congested racks: known (default: of jobs predicted to be medium or heavy), all (also of unpredicted ones) or no",
-		"cap":         "share of the cluster that reduces may hold while maps wait (default 0.5)",
-		"capped":      "waiting: the cap does not hold for reduces of jobs whose maps are all done (default all)",
+		"gate":        "maps that do not start in congested racks: no (default: all start), known (of jobs predicted to be medium or heavy), all (also of unpredicted ones) or soft (as known, but no longer than skip says)",
+		"first":       "where maps and reduces wait: fair (default: whose user holds fewer containers, and of one user whose job does), or reduces",
+		"capped":      "job (default): a job has no more reduces than running maps until its last map has started; all: reduces hold at most a share (cap) of the cluster while maps wait",
+		"cap":         "the share of capped=all (default 0.5); given alone it is that of capped=all",
 		"heartbeat":   "interval over which the load of uplinks is averaged (default 1s)",
 		"unfetched":   "yes: output of finished maps counts against the threshold until reduces fetch it (default no)",
 		"light":       "jobs that shuffle less are light (default 1MB)",
@@ -43,11 +44,11 @@ var Entry = policy.Entry{
 type settings struct {
 	mts, ca, cr     bool
 	delays          bool // maps wait for locality
-	gate            bool // in a congested rack only light jobs start maps
+	gate, soft      bool // in a congested rack only light jobs start maps; soft: within the bound of skips
+	fair            bool // maps and reduces go by what is held
 	resets          bool // any start of a map resets its user's wait
 	adaptive        bool
 	tmin, tmax      float64
-	cap             float64
 	skip, forReduce shuffle.Bound
 }
 
@@ -74,10 +75,11 @@ func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
 	s.cr, s.ca = parts == "all", parts == "all" || parts == "mts+ca"
 	s.mts, s.delays = s.ca || parts == "mts", parts != "fair"
 	s.adaptive = s.ca && r.Choice("slowstart", "adaptive", "fixed") == "adaptive"
-	gate := r.Choice("gate", "known", "all", "no")
-	s.gate, o.Unpredicted = gate != "no", gate == "known"
-	s.resets, o.LateFree = r.Choice("reset", "local", "any") == "any", r.Choice("capped", "all", "waiting") == "waiting"
-	s.tmin, s.tmax, s.cap = r.Share("tmin", 0.2), r.Share("tmax", 0.5), r.Share("cap", 0.5)
+	gate := r.Choice("gate", "no", "known", "all", "soft")
+	s.gate, s.soft, o.Unpredicted = gate == "known" || gate == "all", gate == "soft", gate != "all"
+	s.fair, s.resets = r.Choice("first", "fair", "reduces") == "fair", r.Choice("reset", "local", "any") == "any"
+	o.Caps(&r)
+	s.tmin, s.tmax = r.Share("tmin", 0.2), r.Share("tmax", 0.5)
 	s.skip = shuffle.ReadBound(&r, "skip", shuffle.Bound{Skips: 135})
 	s.forReduce = shuffle.ReadBound(&r, "reduce-skip", s.skip)
 	o.Unfetched, o.Learn = r.Choice("unfetched", "no", "yes") == "yes", r.Choice("learn", "no", "yes") == "yes"

@@ -21,6 +21,7 @@ type Settings struct {
 	Over    float64 `json:"over_provision,omitempty"` // extra containers planned for each job, as a share of its tasks
 	Profile Model   `json:"shuffle_model,omitempty"`  // of the latency function while racks are not known; "": disjoint
 	Seed    uint64  `json:"seed,omitempty"`           // of the order of sub-batches
+	InOrder bool    `json:"in_order,omitempty"`       // online, a rack runs what is planned for it in the order of the plan, as in the source; else smaller jobs first
 }
 
 // timetable is when each container becomes free, by rack, ascending.

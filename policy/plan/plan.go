@@ -171,6 +171,15 @@ func (p *Plan) LimitAdHoc() {
 	p.AdHoc.MapRacks, p.AdHoc.ReduceRacks = maps/max(1, withMaps), reduces/max(1, withReduces)
 }
 
+// UplinkLoad is the mean load of the racks' uplinks if all shuffles are spread over all racks and take the time of the plan; not ok: there is no network.
+func (p *Plan) UplinkLoad() (load float64, ok bool) {
+	racks, bytes := float64(len(p.Racks)), 0.0
+	for i := range p.Jobs {
+		bytes += p.Jobs[i].Shuffle
+	}
+	return bytes * (racks - 1) / racks / (racks * p.Cluster.Uplink * max(p.Makespan, 1)), p.Cluster.Uplink < noUplink && racks > 1
+}
+
 // Write writes the plan as JSON.
 func (p *Plan) Write(w io.Writer) error {
 	enc := json.NewEncoder(w)

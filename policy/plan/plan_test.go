@@ -33,7 +33,7 @@ const gbit = 1e9 / 8
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) { // NaN is near nothing
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
@@ -512,5 +512,17 @@ func TestOf(t *testing.T) {
 		near(t, network, got.Uplink, want[0])
 		near(t, network, got.Circuit, want[1])
 		near(t, network, got.Elephant, want[2])
+	}
+}
+
+// The load of uplinks: 8 GB shuffled by two racks, half of it between them, over two uplinks of 1 GB/s in 4 s.
+func TestUplinkLoad(t *testing.T) {
+	p := &Plan{Cluster: Cluster{Uplink: 1e9}, Makespan: 4, Jobs: []Placed{{Shuffle: 6e9}, {Shuffle: 2e9}}, Racks: make([]Sequence, 2)}
+	if load, ok := p.UplinkLoad(); !ok || load != 0.5 {
+		t.Errorf("%v, %v", load, ok)
+	}
+	p.Cluster.Uplink = noUplink
+	if _, ok := p.UplinkLoad(); ok {
+		t.Error("a load without a network")
 	}
 }

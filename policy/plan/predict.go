@@ -83,10 +83,13 @@ func Forecast(jobs []*workload.Job, startUp unit.Time, e Errors) []Job {
 	return out
 }
 
+// noUplink is the rate, in bytes a second, of uplinks that are not described.
+const noUplink = 1e15
+
 // Of describes a cluster for a plan: the containers of a size that its racks hold, and the rates of its network. Without a network only the tasks'
 // own lengths matter.
 func Of(c *cluster.Cluster, container unit.Resources) Cluster {
-	out := Cluster{Racks: make([]Rack, len(c.Racks)), Uplink: 1e15}
+	out := Cluster{Racks: make([]Rack, len(c.Racks)), Uplink: noUplink}
 	for i := range out.Racks {
 		out.Racks[i].Name = c.Racks[i]
 	}

@@ -1,8 +1,14 @@
 // Package planned runs a plan (package plan): JobPacker's online scheduler.
 //
 // A free container goes to the first entry of its rack's sequence that can run: its job has arrived, and its stage has tasks to start. (The source
-// says the first job; so a rack would idle while that one cannot start.) Only if none can, it goes to jobs that are not in the plan, by
-// fewest containers held. Jobs with a large input are presumed to have a large shuffle, and are kept apart: a rack that runs a task of a job with a
+// says the first job; so a rack would idle while that one cannot start.) Where jobs arrive over time, entries of smaller jobs come first, unless the
+// plan says that its order counts: it is that of arrivals, and a small job would wait behind all tasks of a large one. Only if none can, it goes to jobs that are
+// not in the plan, by fewest containers held.
+//
+// In a plan for circuits, only jobs with a large shuffle are in sequences. The others run in any rack, with those that are not in the plan, and those with
+// a small input come before a planned job that holds more containers.
+//
+// Jobs outside the plan with a large input are presumed to have a large shuffle, and are kept apart: a rack that runs a task of a job with a
 // large shuffle, planned or not, prefers the others and those that it runs already; any other rack prefers them. If the preferred kind has
 // nothing to start, the other kind may.
 //
@@ -62,7 +68,8 @@ type work struct {
 // state is a job that is present.
 type state struct {
 	job   *policy.Job
-	work  int32 // -1: it is not in the plan
+	work  int32 // -1: it is in no sequence
+	input int32 // the work whose input it reads; -1: it is not in the plan
 	heavy bool
 	open  [2]bool  // its entries are in the racks' heaps
 	left  [2]int64 // tasks in its entries
@@ -93,6 +100,8 @@ type Order struct {
 	waiting [2]rank.Heap // jobs outside the plan, or with tasks that it did not foresee, by containers held
 	ams     rank.Heap
 	limited bool
+	free    bool    // small jobs run in any rack
+	bySize  bool    // entries of smaller jobs come first
 	nodes   []int32 // rack of each node
 	runEnd  []int32 // by node: the next node that is in another rack
 }
@@ -109,25 +118,22 @@ var _ policy.Order = (*Order)(nil)
 func New(p *plan.Plan) policy.Policy {
 	o := &Order{plan: p, works: make([]work, len(p.Jobs)), byID: make(map[string]int32, len(p.Jobs)), racks: make([]rack, len(p.Racks)),
 		limited: p.AdHoc.MapRacks > 0 || p.AdHoc.ReduceRacks > 0}
+	o.free, o.bySize = p.Aggregate, p.Settings.Online && p.Settings.Planner == plan.JobPacker && !p.Settings.InOrder
 	for i := range p.Jobs {
 		o.works[i].Placed = &p.Jobs[i]
 		o.byID[p.Jobs[i].ID] = int32(i)
 	}
 	for r := range p.Racks {
-		for at, e := range p.Racks[r].Run {
-			w := o.byID[e.Job]
-			o.racks[r].entries = append(o.racks[r].entries, entry{w, int8(e.Stage), e.Count})
-			spots := &o.works[w].spots[e.Stage]
-			*spots = append(*spots, spot{int32(r), int32(at)})
-		}
-	}
-	for i := range o.works {
-		w := &o.works[i]
-		for _, at := range w.spots[plan.MapStage] {
-			n := o.racks[at.rack].entries[at.at].left
-			for range max(1, n*min(w.Maps, inputShares)/max(w.Maps, 1)) {
-				w.input = append(w.input, at.rack)
+		for _, e := range p.Racks[r].Run {
+			at := o.byID[e.Job]
+			w := &o.works[at]
+			if e.Stage == plan.MapStage {
+				for range max(1, e.Count*min(w.Maps, inputShares)/max(w.Maps, 1)) {
+					w.input = append(w.input, int32(r))
+				}
 			}
+			w.spots[e.Stage] = append(w.spots[e.Stage], spot{int32(r), int32(len(o.racks[r].entries))})
+			o.racks[r].entries = append(o.racks[r].entries, entry{at, int8(e.Stage), e.Count})
 		}
 	}
 	return policy.Policy{Order: o, ByNode: true, Choose: func(policy.Storage) {}, Input: o.input, Gathers: o.gathers}
@@ -196,21 +202,23 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 		return fmt.Errorf("its AM asks for %v: AMs take at most half of a rack, and no rack is that large", j.AM)
 	}
 	s := dense.At(&o.jobs, j.Index)
-	*s = state{job: j, work: -1, tasks: s.tasks[:0]}
+	*s = state{job: j, work: -1, input: -1, tasks: s.tasks[:0]}
 	if w, ok := o.byID[j.ID]; ok && !o.works[w].used && len(j.Stages) <= 2 {
-		o.works[w].used, o.works[w].job = true, j.Index+1
-		s.work, s.heavy = w, o.works[w].Heavy
-		for stage, spots := range o.works[w].spots {
-			for _, at := range spots {
-				if r := &o.racks[at.rack]; !r.dead {
-					s.left[stage] += r.entries[at.at].left
+		o.works[w].used, s.input = true, w
+		if s.heavy = o.works[w].Heavy; s.heavy || !o.free {
+			o.works[w].job, s.work = j.Index+1, w
+			for stage, spots := range o.works[w].spots {
+				for _, at := range spots {
+					if r := &o.racks[at.rack]; !r.dead {
+						s.left[stage] += r.entries[at.at].left
+					}
 				}
 			}
 		}
 	} else if s.heavy = float64(j.Input) > o.plan.AdHoc.HeavyInput; s.heavy {
 		s.tasks = append(s.tasks, make([]int32, len(o.racks))...)
 	}
-	if s.work < 0 && o.limited && len(j.Stages) > 0 && len(j.Stages) <= 2 {
+	if s.input < 0 && o.limited && len(j.Stages) > 0 && len(j.Stages) <= 2 {
 		o.limit(s)
 	}
 	o.update(s)
@@ -245,8 +253,8 @@ const inputShares = 1024
 // input is where a job's input should lie.
 func (o *Order) input(j *policy.Job) (first, others []int32) {
 	s := &o.jobs[j.Index]
-	if s.work >= 0 {
-		w := &o.works[s.work]
+	if s.input >= 0 {
+		w := &o.works[s.input]
 		for r := range o.racks {
 			if !slices.Contains(w.MapRacks, int32(r)) {
 				others = append(others, int32(r))
@@ -302,7 +310,12 @@ func (o *Order) update(s *state) {
 // place puts an entry into its rack's heap, or takes it out.
 func (o *Order) place(at spot, in bool) {
 	if r := &o.racks[at.rack]; in && !r.dead && r.entries[at.at].left > 0 {
-		r.ready.Set(at.at, float64(at.at), 0)
+		key := float64(at.at)
+		if o.bySize {
+			w := &o.works[r.entries[at.at].work]
+			key = float64(w.Maps + w.Reduces)
+		}
+		r.ready.Set(at.at, key, int64(at.at))
 	} else {
 		r.ready.Remove(at.at)
 	}
@@ -410,6 +423,12 @@ func (o *Order) Ranked(offer *policy.Offer, try func(*policy.Job) policy.Verdict
 	if v != policy.Pass {
 		return v == policy.Took
 	}
+	other := func(id int32) policy.Verdict { return o.other(&o.jobs[id], at, offer, try) }
+	if id, ok := r.ready.Min(); ok && o.free && o.waiting[small].Len() > 0 && o.waiting[small].MinKey() < float64(o.present(r.entries[id].work).job.Running) {
+		if v := o.walk(&o.waiting[small], other); v != policy.Pass {
+			return v == policy.Took
+		}
+	}
 	v = o.walk(&r.ready, func(id int32) policy.Verdict {
 		e := &r.entries[id]
 		j := o.present(e.work).job
@@ -422,7 +441,6 @@ func (o *Order) Ranked(offer *policy.Offer, try func(*policy.Job) policy.Verdict
 	if v != policy.Pass {
 		return v == policy.Took
 	}
-	other := func(id int32) policy.Verdict { return o.other(&o.jobs[id], at, offer, try) }
 	kinds := [2]int{large, small}
 	if r.heavy > 0 {
 		kinds = [2]int{small, large}

@@ -2,6 +2,7 @@ package shuffle
 
 import (
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
@@ -94,7 +95,7 @@ type Jobs struct {
 	Ratios    map[string]float64 // by the jobs' Class
 	Learn     bool               // finished jobs update Ratios
 	Unfetched bool               // output of finished maps counts against a node's threshold until reduces fetch it
-	LateFree  bool               // the cap of reduces does not hold for jobs whose maps are all done
+	Cap       float64            // share of the cluster that reduces may hold while maps wait; 0: a job has no more of them than running maps, until its last map has started
 
 	jobs           []Job // by Index
 	bytes, maps    int64 // sums over the jobs present
@@ -414,30 +415,46 @@ func (t *Jobs) Range() (smallest, largest float64) {
 	return t.small.MinKey(), -t.large.MinKey()
 }
 
-// Capped reports whether reduces hold a share of the cluster while a map waits to start. Then no reduce starts, or with
-// LateFree only those of jobs whose maps are all done: the others could come to hold all of it, and wait for maps for ever. Reduces with slots
-// of their own take nothing from maps; in map slots maps come first.
-func (t *Jobs) Capped(share float64, slot uint8) bool {
+// Caps reads how reduces that wait for maps leave room for them. By job it needs no setting, and where Hadoop's ApplicationMaster requests reduces slowly it
+// changes next to nothing. A share of the whole cluster (capped=all, or cap) is simpler, but where containers are short the rest of the cluster idles.
+func (t *Jobs) Caps(r *policy.Reader) {
+	words := []string{"job", "all"}
+	if _, given := r.Of["cap"]; given {
+		slices.Reverse(words)
+	}
+	if how, share := r.Choice("capped", words...), r.Share("cap", 0.5); how == "all" {
+		t.Cap = max(share, math.SmallestNonzeroFloat64)
+	}
+}
+
+// Capped reports whether reduces hold a share of the cluster while a map waits to start. Then no reduce starts: they could come to
+// hold all of it, and wait for maps for ever. Reduces with slots of their own take nothing from maps; in map slots maps come first.
+func (t *Jobs) Capped(slot uint8) bool {
 	if t.slots > 0 {
 		return t.pendingMaps > 0 && slot == policy.MapSlot
 	}
-	return t.pendingMaps > 0 && t.above(share, unit.Resources{Mem: 1})
+	return t.pendingMaps > 0 && t.Cap > 0 && t.above(unit.Resources{Mem: 1})
 }
 
-// above reports whether reduces would hold more than a share of the cluster with one more container.
-func (t *Jobs) above(share float64, ask unit.Resources) bool {
+// above reports whether reduces would hold more than their share of the cluster with one more container.
+func (t *Jobs) above(ask unit.Resources) bool {
 	held := t.reduceSize.Add(ask)
-	return float64(held.Mem) > share*float64(t.total.Mem) || float64(held.Cores) > share*float64(t.total.Cores)
+	return float64(held.Mem) > t.Cap*float64(t.total.Mem) || float64(held.Cores) > t.Cap*float64(t.total.Cores)
 }
 
 // Spare reports whether a reduce of a job may take a container on a node under the cap. Two rules prevent a deadlock whatever the cap and the
 // sizes. If no map runs at all, a reduce that waits for maps does not start: the container of the last map goes to a map. And if waiting maps
 // differ in size from the reduce, on each node reduces leave room for the largest of them that the node could hold.
-func (t *Jobs) Spare(share float64, j *Job, ask unit.Resources, n *policy.Node) bool {
-	if t.pendingMaps == 0 || t.slots > 0 || j.done >= j.Maps && t.LateFree {
+func (t *Jobs) Spare(j *Job, ask unit.Resources, n *policy.Node) bool {
+	if t.pendingMaps == 0 || t.slots > 0 {
 		return true
 	}
-	if t.above(share, ask) || t.running == 0 && j.done < j.Maps {
+	if t.Cap == 0 {
+		// A map runs, or a container is free that only maps may take: reduces never hold all of them.
+		if j.waits && j.fetching >= j.started-j.done {
+			return false
+		}
+	} else if t.above(ask) || t.running == 0 && j.done < j.Maps {
 		return false
 	}
 	var room unit.Resources

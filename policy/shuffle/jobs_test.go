@@ -134,23 +134,24 @@ func TestKnownRatios(t *testing.T) {
 // Reduces hold at most half of the cluster while a map waits; if sizes differ, they also leave room for the largest map on each node.
 func TestCap(t *testing.T) {
 	jobs := tracker(2, 3)
+	jobs.Cap = 0.5
 	j := jobs.Arrived(mapReduce(0, 2, 6, 0, 0))
 	n := &policy.Node{Total: one.Times(3)}
-	if jobs.Spare(0.5, j, one, n) {
+	if jobs.Spare(j, one, n) {
 		t.Error("a reduce starts, and no map runs")
 	}
 	start(jobs, j, 0, n)
 	for i := range 3 {
-		if jobs.Capped(0.5, policy.MapSlot) || !jobs.Spare(0.5, j, one, n) {
+		if jobs.Capped(policy.MapSlot) || !jobs.Spare(j, one, n) {
 			t.Fatalf("capped with %d of 6", i)
 		}
 		start(jobs, j, 1, n)
 	}
-	if !jobs.Capped(0.5, policy.MapSlot) || jobs.Spare(0.5, j, one, n) {
+	if !jobs.Capped(policy.MapSlot) || jobs.Spare(j, one, n) {
 		t.Error("not capped with 3 of 6")
 	}
 	start(jobs, j, 0, n)
-	if jobs.Capped(0.5, policy.MapSlot) || !jobs.Spare(0.5, j, one, n) {
+	if jobs.Capped(policy.MapSlot) || !jobs.Spare(j, one, n) {
 		t.Error("capped, and no map waits")
 	}
 	end(jobs, j, 0, n, policy.Done)
@@ -162,16 +163,27 @@ func TestCap(t *testing.T) {
 	for range 3 {
 		end(jobs, j, 1, n, policy.Lost)
 	}
-	if !jobs.Spare(0.9, j, one, other) {
+	if jobs.Cap = 0.9; !jobs.Spare(j, one, other) {
 		t.Error("no room for one beside a map of two")
 	}
 	start(jobs, j, 1, other)
-	if jobs.Spare(0.9, j, one, other) || !jobs.Spare(0.9, j, one, n) {
+	if jobs.Spare(j, one, other) || !jobs.Spare(j, one, n) {
 		t.Error("a second one leaves no room for a map of two")
 	}
-	jobs.LateFree = true
-	if !jobs.Spare(0.1, j, one, other) {
-		t.Error("capped, and it waits for no map")
+}
+
+// Reduces are capped by job, unless a share of the cluster is named.
+func TestCaps(t *testing.T) {
+	for _, c := range []struct {
+		params policy.Params
+		cap    float64
+	}{
+		{policy.Params{}, 0}, {policy.Params{"cap": "0.3"}, 0.3}, {policy.Params{"capped": "all"}, 0.5}, {policy.Params{"capped": "job", "cap": "1"}, 0}, {policy.Params{"cap": "0"}, math.SmallestNonzeroFloat64},
+	} {
+		jobs, r := &Jobs{}, policy.Reader{Of: c.params}
+		if jobs.Caps(&r); r.Err != nil || jobs.Cap != c.cap {
+			t.Errorf("%v: %v, %v", c.params, jobs.Cap, r.Err)
+		}
 	}
 }
 

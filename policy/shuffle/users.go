@@ -3,6 +3,7 @@ package shuffle
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
@@ -13,11 +14,10 @@ import (
 
 // Kinds of requests that a user's jobs wait for.
 const (
-	Others      = iota // AMs and containers that jobs keep
-	Reduces            // reduces of any job
-	LateReduces        // reduces of jobs whose maps are all done; these are also in Reduces
-	Maps               // maps of any job
-	LightMaps          // maps of light jobs (or Unpredicted ones); these are also in Maps
+	Others    = iota // AMs and containers that jobs keep
+	Reduces          // reduces of any job
+	Maps             // maps of any job
+	LightMaps        // maps of light jobs (or Unpredicted ones); these are also in Maps
 	kinds
 )
 
@@ -217,8 +217,7 @@ func (o *Users) list(j *Job) {
 	default:
 		want[Reduces] = j.opens(true)
 		want[Maps] = j.opens(false)
-		want[LateReduces] = want[Reduces] && j.done >= j.Maps
-		want[LightMaps] = want[Maps] && (j.Class == Light || o.Unpredicted && !j.Predictor.Known())
+		want[LightMaps] = want[Maps] && o.IsLight(j)
 	}
 	changed := o.enter(j.Index, at, want)
 	if by := j.Running - at.running; by != 0 {
@@ -280,6 +279,34 @@ func (o *Users) Each(kind int, yield func(u *User, jobs []int32) bool) {
 			return
 		}
 	}
+}
+
+// Before reports whether the next user that waits for a kind holds fewer containers than the next one that waits for another, or if it is the same one, whether
+// a job of it does; among equals it does.
+func (o *Users) Before(kind, other int) bool {
+	a, ok := o.heaps[kind].Min()
+	b, also := o.heaps[other].Min()
+	if !ok || !also {
+		return ok
+	}
+	if a != b {
+		return o.users[a].running <= o.users[b].running
+	}
+	return o.least(o.users[a].jobs[kind]) <= o.least(o.users[a].jobs[other])
+}
+
+// least is what the job of a list holds that holds the fewest containers.
+func (o *Users) least(jobs []int32) int64 {
+	least := int64(math.MaxInt64)
+	for _, i := range jobs {
+		least = min(least, o.Of(i).Running)
+	}
+	return least
+}
+
+// IsLight reports whether maps of a job are in LightMaps.
+func (o *Users) IsLight(j *Job) bool {
+	return j.Class == Light || o.Unpredicted && !j.Predictor.Known()
 }
 
 // Waits reports whether any job waits for a kind.

@@ -31,7 +31,8 @@ var Entry = policy.Entry{
 	Params: map[string]string{
 		"congested": "load of a rack's uplink from which it is congested (default 0.8)",
 		"slowstart": "share of a job's maps that must be done before its reduces start (default 0.2)",
-		"cap":       "share of the cluster that reduces may hold while maps wait (default 0.5)",
+		"capped":    "job (default): a job has no more reduces than running maps until its last map has started; all: reduces hold at most a share (cap) of the cluster while maps wait",
+		"cap":       "the share of capped=all (default 0.5); given alone it is that of capped=all",
 		"heartbeat": "interval over which the load of uplinks is averaged (default 1s)",
 		"node":      delay.Entry.Params["node"],
 		"rack":      delay.Entry.Params["rack"],
@@ -42,12 +43,12 @@ var Entry = policy.Entry{
 // Order is the policy. It serves one run.
 type Order struct {
 	shuffle.Users
-	links          *shuffle.Links
-	slowStart, cap float64
-	waits          [2]*delay.Delay // of maps, of reduces
-	plans          []Plan          // by Index
-	planner        planner
-	racks          int // of the cluster
+	links     *shuffle.Links
+	slowStart float64
+	waits     [2]*delay.Delay // of maps, of reduces
+	plans     []Plan          // by Index
+	planner   planner
+	racks     int // of the cluster
 }
 
 var (
@@ -61,7 +62,8 @@ var (
 func New(p policy.Params) (policy.Policy, error) {
 	o := &Order{Users: shuffle.Users{Jobs: shuffle.Jobs{Bounds: shuffle.DefaultBounds()}}, links: &shuffle.Links{}}
 	r := policy.Reader{Of: p}
-	o.links.Threshold, o.slowStart, o.cap = r.Share("congested", 0.8), r.Share("slowstart", 0.2), r.Share("cap", 0.5)
+	o.links.Threshold, o.slowStart = r.Share("congested", 0.8), r.Share("slowstart", 0.2)
+	o.Caps(&r)
 	o.links.Period = r.Time("heartbeat", unit.Second)
 	if o.links.Threshold == 0 {
 		r.Keep(errors.New("congested=0: no reduce would ever start"))
@@ -115,7 +117,7 @@ func (o *Order) Ranked(of *policy.Offer, try func(*policy.Job) policy.Verdict) b
 	if o.Others(&d.Decision) {
 		return d.Took
 	}
-	if !congested && !o.Capped(o.cap, of.Slot) && d.each(shuffle.Reduces, waits) {
+	if !congested && !o.Capped(of.Slot) && d.each(shuffle.Reduces, waits) {
 		return d.Took
 	}
 	if d.each(shuffle.Maps, waits) {
@@ -168,7 +170,7 @@ func (d *decision) stage(kind int, j *shuffle.Job) int {
 // ready reports whether a job may start a task of a kind on the offered node at all.
 func (d *decision) ready(kind int, j *shuffle.Job) bool {
 	stage := d.stage(kind, j)
-	return d.Fits(j, stage) && (kind == shuffle.Maps || j.Progress() >= d.o.slowStart-1e-9 && d.o.Spare(d.o.cap, j, j.Stages[stage].Ask, d.Node))
+	return d.Fits(j, stage) && (kind == shuffle.Maps || j.Progress() >= d.o.slowStart-1e-9 && d.o.Spare(j, j.Stages[stage].Ask, d.Node))
 }
 
 // takes reports whether a job takes the offered node for a task of a kind.

@@ -188,9 +188,11 @@ func TestReducesFollow(t *testing.T) {
 	w.job("b", "u", 1, 2, 0, 400)
 	w.start("b", 0, 3)
 	w.end("b", 0, 3)
-	w.want(1, "-")
-	w.want(1, "-")
-	w.want(1, "b/1")
+	for range 2 { // each of its reduces waits
+		w.want(1, "-")
+		w.want(1, "-")
+		w.want(1, "b/1")
+	}
 }
 
 // Where uplinks are congested no reduce starts, and maps do wherever their input lies.

@@ -114,6 +114,75 @@ func TestLearning(t *testing.T) {
 	}
 }
 
+// By default jobs of up to 18000 s have three nodes of ten, and the others seven.
+func TestDefaultPartitions(t *testing.T) {
+	p, err := fresh("sita:predictor=oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Order.Resized(0, policy.Cluster{Total: cluster.Unit.Times(10), Max: cluster.Unit, Nodes: 10,
+		Room: func(_ int32, slot uint8) unit.Resources {
+			return cluster.Unit.Times(int64(1 - slot))
+		}})
+	for i, x := range []struct {
+		size  unit.Time
+		nodes int64
+	}{{18000 * unit.Second, 3}, {18000*unit.Second + 1, 7}} {
+		p.Foresee(func(*policy.Job) unit.Time { return x.size })
+		j := &policy.Job{Index: int32(i), Seq: int64(i), Ask: cluster.Unit}
+		j.Want(policy.MapSlot, 1)
+		if err := p.Order.Arrived(0, j); err != nil {
+			t.Fatal(err)
+		}
+		if why := p.Order.(policy.Explainer).Why(0, j, nil); len(why) != 1 || why[0].Max != cluster.Unit.Times(x.nodes) {
+			t.Errorf("a job of %v: %+v, want a partition of %d nodes", x.size, why, x.nodes)
+		}
+	}
+}
+
+// Until jobs have finished, a job is predicted to take 15.1 s for each 128 MiB.
+func TestFirstPredictions(t *testing.T) {
+	for _, x := range []struct {
+		limit string
+		input unit.Bytes
+		want  int
+	}{{"15", 128 * unit.MiB, 1}, {"15.2", 128 * unit.MiB, 0}, {"150", 1280 * unit.MiB, 1}, {"152", 1280 * unit.MiB, 0}} {
+		p, err := fresh("sita:limits=" + x.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &policy.Job{Input: x.input}
+		if err := p.Order.Arrived(0, j); err != nil || p.Order.(*Order).Queue(j) != x.want {
+			t.Errorf("%v, limit %s s: %v, queue %d", x.input, x.limit, err, p.Order.(*Order).Queue(j))
+		}
+	}
+}
+
+// The size of a job that has finished is the work of all its stages. One that did more tasks than it has, since some ran twice,
+// has finished too.
+func TestLearnsAllStages(t *testing.T) {
+	for done, want := range map[int64]int{2: 0, 3: 1, 4: 1} {
+		p, err := fresh("sita:limits=100,a=0,b=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := func() *policy.Job {
+			j := &policy.Job{Class: "etl", Input: unit.GiB, Tasks: 3, Done: done,
+				Stages: []policy.Stage{{Tasks: 1, Worked: 60 * unit.Second}, {Tasks: 2, Worked: 60 * unit.Second}}}
+			if err := p.Order.Arrived(0, j); err != nil {
+				t.Fatal(err)
+			}
+			return j
+		}
+		for range sizes.MinSamples {
+			p.Order.Left(0, job())
+		}
+		if q := p.Order.(*Order).Queue(job()); q != want {
+			t.Errorf("with %d of 3 tasks done: jobs of 120 s go to queue %d, want %d", done, q, want)
+		}
+	}
+}
+
 // place records where tasks ran, by job.
 type place struct {
 	nodes map[string]map[string]bool

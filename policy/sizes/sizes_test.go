@@ -50,6 +50,8 @@ func TestQueues(t *testing.T) {
 		{"COMP K=2, the older dropped", departed(2, 50, 100), 101, 2},
 		{"COMP K=2, none finished", departed(2), 1e6, 1},
 		{"COMP K=3, the oldest dropped", departed(3, 900, 10, 20), 15, 2},
+		{"COMP K=3, the two oldest dropped", departed(3, 900, 800, 10, 20), 15, 2},
+		{"COMP K=3, the two oldest dropped", departed(3, 900, 800, 10, 20), 21, 3},
 		{"FBQ K=4", func(s unit.Time) int { return Level(s, four) }, 3999.9, 1},
 		{"FBQ K=4", func(s unit.Time) int { return Level(s, four) }, 4000, 2},
 		{"FBQ K=4", func(s unit.Time) int { return Level(s, four) }, 10000, 3},

@@ -100,7 +100,9 @@ function steps(timeline, from, to, most) {
 
 function addContainers() {
   let seen = null;
-  const ceiling = Math.max(0, ...data.runs.map((r) => r.ceiling || 0));
+  // What a run's cluster has at a time, and the most that any has.
+  const has = (run, t) => (run.ceiling.findLast(([from]) => from <= t) ?? run.ceiling[0] ?? [0, 0])[1];
+  const ceiling = Math.max(0, ...data.runs.flatMap((r) => r.ceiling.map(([, n]) => n)));
   // The same height for all schedulers, so that switching compares.
   let peak = 1;
   for (const { timeline } of data.runs) {
@@ -133,7 +135,7 @@ function addContainers() {
             return cluster.queues[k] && held > 0.004 ? `<tr><td><i class="key" style="background:${queueColour(k)}"></i>${esc(q)}</td><td>${held < 10 ? trim(held, 1) : count(held)}</td></tr>` : "";
           }).reverse();
           return `<div class="tip"><b>${clock(seen.at[i], until - seen.at[i] < 60 ? 1 : 60)}</b> · mean over ${seconds(until - seen.at[i])}<table>${rows.join("")}` +
-            `<tr><td>in use</td><td>${count(total)}${ceiling ? ` of ${count(ceiling)}` : ""}</td></tr></table></div>`;
+            `<tr><td>in use</td><td>${count(total)}${ceiling ? ` of ${count(has(run, seen.at[i]))}` : ""}</td></tr></table></div>`;
         },
       }),
       yAxis: {
@@ -147,11 +149,9 @@ function addContainers() {
           emphasis: { disabled: true }, data: cluster.queues[k] ? seen.at.flatMap((t, i) => [[t, tops[k][i]], [seen.at[i + 1] ?? seen.end, tops[k][i]]]) : [],
         })),
         {
-          id: "ceiling", type: "line", data: [], silent: true, tooltip: { show: false },
-          markLine: ceiling ? {
-            symbol: "none", silent: true, lineStyle: { color: colour("ceiling"), type: [4, 3], width: 1 }, data: [{ yAxis: ceiling }],
-            label: text({ position: "insideEndTop", distance: [0, 3], formatter: `ceiling ${count(ceiling)}` }),
-          } : { data: [] },
+          id: "ceiling", type: "line", step: "end", symbol: "none", silent: true, z: 4, tooltip: { show: false }, lineStyle: { color: colour("ceiling"), type: [4, 3], width: 1 },
+          data: run.ceiling.length && seen.at.length ? [[seen.at[0], has(run, seen.at[0])], ...run.ceiling.filter(([from]) => from > seen.at[0] && from < seen.end), [seen.end, has(run, seen.end)]] : [],
+          endLabel: text({ show: run.ceiling.length > 0, align: "right", offset: [-6, -9], formatter: () => `ceiling ${count(has(run, seen.end))}` }),
         },
       ],
       ...timeFrame(chart, left),

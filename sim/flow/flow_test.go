@@ -77,6 +77,16 @@ func TestFinishes(t *testing.T) {
 			n.Start([]flow.Link{a}, 20, flow.Options{Data: 2})
 			n.Start(nil, 6, flow.Options{Cap: 3, Data: 3})
 		}, []finish{{2, 1}, {2, 2}, {2, 3}}},
+		"ties on a link, too": {func(n *flow.Network, a, _ flow.Link) {
+			for i := range 4 {
+				n.Start([]flow.Link{a}, 5, flow.Options{Data: uint64(i)})
+			}
+		}, []finish{{2, 0}, {2, 1}, {2, 2}, {2, 3}}},
+		"a link that was never full becomes the narrowest": {func(n *flow.Network, a, b flow.Link) {
+			n.Start([]flow.Link{a, b}, 12, flow.Options{Data: 1})
+			n.Advance(1, nil)
+			n.SetCapacity(a, 2)
+		}, []finish{{5, 1}}},
 		"no path": {func(n *flow.Network, _, _ flow.Link) {
 			n.Start(nil, 1e12, flow.Options{Data: 1})
 			n.Start(nil, 6, flow.Options{Cap: 3, Data: 2})
@@ -112,6 +122,18 @@ func TestFinishes(t *testing.T) {
 				t.Errorf("%d flows under way", n.Flows())
 			}
 		})
+	}
+}
+
+// What flows leave behind is used again: memory grows with the paths in use, not with those ever used.
+func TestNumbersAreReused(t *testing.T) {
+	n := flow.New()
+	for range 100 {
+		n.Start([]flow.Link{n.AddLink("", 10)}, 10, flow.Options{})
+		n.Advance(n.Now()+2, nil)
+	}
+	if n.Classes() > 2 || n.Bundles() > 2 {
+		t.Errorf("%d classes and %d bundles for one flow at a time", n.Classes(), n.Bundles())
 	}
 }
 

@@ -48,7 +48,7 @@ func TestCircuits(t *testing.T) {
 		{"one elephant, then mice", "2x5/2", 10, 2, 4.8 * gb, 0.5, false, 20 + 19.2 + 5, 2.4 * gb},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c := on(t, x.cluster, "racks:node=800Gbit,uplink=1Gbit,circuit=8Gbit,elephant=1000000000")
+			c := on(t, x.cluster, "racks:node=800Gbit,uplink=1Gbit,circuit=8Gbit,elephant=1000000000B")
 			j := mapReduce(x.maps, x.reduces, 0, x.shuffle)
 			j.Stages[1].After[0].SlowStart = x.slowStart
 			p := &plan.Plan{Aggregate: x.gather, AdHoc: plan.AdHoc{HeavyInput: 1}, Jobs: []plan.Placed{{ID: "a", Heavy: true, Maps: x.maps, Reduces: x.reduces}},

@@ -104,6 +104,11 @@ func New(o Options) *Worker {
 func (w *Worker) Traffic() *sim.Traffic {
 	w.sync()
 	w.traffic.Settled, w.traffic.Links, w.traffic.Congested = int64(w.net.Settled()), w.fab.Uses(), w.fab.Congested()
+	w.traffic.Uplinks = 0
+	for r := range w.rep {
+		in, out := w.fab.Carried(int32(r))
+		w.traffic.Uplinks += (in + out) / 2 / max(w.net.Now(), 1e-9) / float64(len(w.rep))
+	}
 	if o := w.optical; o != nil {
 		w.traffic.Optical, w.traffic.Reconfigured = o.sent, o.Changes()
 		w.traffic.Links = append(w.traffic.Links, o.Uses()...)
@@ -213,6 +218,7 @@ func (w *Worker) begin(j *job, st *stage) {
 
 // Released lets a stage's tasks fetch the rest: all that it needs is complete.
 func (w *Worker) Released(seq int64, stage int) {
+	w.sync() // first: a flow that ends now must not let its reader begin before the rest is requested
 	st := &w.jobs[seq].stages[stage]
 	st.released = true
 	for _, id := range st.running {
@@ -232,13 +238,24 @@ func (w *Worker) beginIfReady(id int32, t *task) {
 		return
 	}
 	t.began = max(t.up, w.h.Now())
+	w.waited(t, st)
 	w.h.At(t.began+t.length, wakeTask|uint64(t.serial)<<32|uint64(uint32(id)))
+}
+
+// waited adds what a task held until now while it waited for other stages.
+func (w *Worker) waited(t *task, st *stage) {
+	if len(st.needs) > 0 {
+		w.traffic.Waited += max(0, w.h.Now()-t.up)
+	}
 }
 
 // Stopped cancels a task's flows and work.
 func (w *Worker) Stopped(id int32) {
 	t := &w.tasks[id]
 	w.sync()
+	if t.began < 0 {
+		w.waited(t, &t.job.stages[t.stage])
+	}
 	for i := range t.fetches {
 		f := &t.fetches[i]
 		if f.flow < 0 {

@@ -185,11 +185,15 @@ func (e *engine) push(at unit.Time, class unit.Time, what uint64, serial int64) 
 	e.q.Push(max(at<<classBits|class, e.key), what, unit.Time(serial))
 }
 
-// checkEvery is the number of events between checks for cancellation and reports of progress.
-const checkEvery = 1 << 14
+// reportEvery and checkEvery are the numbers of events between reports of progress and checks for cancellation: a prediction stops a simulation after a few
+// thousand events.
+const (
+	reportEvery = 1 << 14
+	checkEvery  = 1 << 9
+)
 
 func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
-	quiet := checkEvery
+	quiet := reportEvery
 	for !e.stuck() {
 		ev, ok := e.q.Pop()
 		if !ok {
@@ -200,12 +204,12 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 		}
 		e.sum.Events++
 		if quiet--; quiet == 0 {
-			quiet = checkEvery
+			quiet = reportEvery
 			e.report()
-			if ctx.Err() != nil {
-				e.sum.Partial = true
-				break
-			}
+		}
+		if quiet%checkEvery == 0 && ctx.Err() != nil {
+			e.sum.Partial = true
+			break
 		}
 		at := ev.At >> classBits
 		if at >= e.line.To {

@@ -369,7 +369,7 @@ func TestPropertyControllersOnAYARNClock(t *testing.T) {
 // A run that is cut off puts back what was found, too.
 func TestCutOffRunRestores(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	stop()
+	defer stop()
 	control, err := marp.New("cbt", marp.Defaults("cbt", "root.default").On(steer.FairAM))
 	if err != nil {
 		t.Fatal(err)
@@ -380,7 +380,7 @@ func TestCutOffRunRestores(t *testing.T) {
 	}
 	sum, err := Run(ctx, Config{
 		Cluster: cluster.Uniform(3, 1, gb.Times(17)), Source: jobs.Source(), NoAlone: true, Sink: &seen{}, Timing: Hadoop(), Steerer: control, Delays: steer.FairFile(),
-		NewScheduler: func() (rm.Scheduler, error) { return sharing(t, steer.FairAM, 0.05), nil },
+		NewScheduler: func() (rm.Scheduler, error) { return sharing(t, steer.FairAM, 0.05), nil }, Progress: func(sim.Progress) { stop() },
 	})
 	if err != nil || !sum.Partial || len(sum.Receipts) < 2 {
 		t.Fatalf("%v, %+v", err, sum)

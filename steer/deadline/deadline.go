@@ -27,7 +27,7 @@ var params = []steer.Param{
 	{Name: "mode", Value: "max|min", Default: "max", Help: "max: give everything away; min: no job gets more than it needs (needs slot queues)"},
 	{Name: "min-samples", Value: "N", Default: "1", Help: "finished tasks that make an estimate"},
 	{Name: "nodata-cap", Value: "N", Default: "0", Help: "containers for a job without estimate; 0: any number"},
-	{Name: "missed-share", Value: "SHARE", Default: "1", Help: "share of the containers for jobs that have missed their goals"},
+	{Name: "missed-share", Value: "SHARE", Default: defaultShare, Help: "share of the containers for jobs that have missed their goals or have no estimate, together, while other users wait"},
 	{Name: "tail-guard", Value: "yes|no", Default: "yes", Help: "aim at the goal less the mean length of a task and the sampling interval: the last tasks end after the estimate does"},
 	{Name: "clamp", Value: "yes|no", Default: "yes", Help: "a task that runs longer than the mean is about to end; no: it counts negative"},
 	{Name: "round", Value: "up|nearest|down", Default: "up", Help: "how needs become containers in min mode"},
@@ -35,7 +35,10 @@ var params = []steer.Param{
 	{Name: "interval", Value: "TIME", Default: "5s", Help: "sampling interval"},
 }
 
-const maximum = "maximum-capacity"
+const (
+	maximum      = "maximum-capacity"
+	defaultShare = "0.5" // of jobs that have missed their goals or have no estimate
+)
 
 // steerer is the policy.
 type steerer struct {
@@ -46,15 +49,16 @@ type steerer struct {
 	intake   string
 	slots    []string // none: priorities
 
-	meters map[string]*meter // by job
-	now    unit.Time
-	order  []string       // the jobs by priority, highest first
-	room   unit.Resources // max that the slots together were seen to have room for
-	wrote  []int64        // containers by slot, as last written; nil: nothing
-	ready  bool           // min mode: the last slot has taken the capacity of the others
-	knobs  [3]refusals    // by steer.Kind: priorities, moves, queues
-	fallen bool
-	said   []slog.Attr
+	meters   map[string]*meter // by job
+	now      unit.Time
+	order    []string        // the jobs by priority, highest first
+	room     unit.Resources  // max that the slots together were seen to have room for
+	wrote    []target        // by slot, as last written; nil: nothing
+	reserved bool            // the last slot has taken the capacity of the others
+	waiting  map[string]bool // users
+	knobs    [3]refusals     // by steer.Kind: priorities, moves, queues
+	fallen   bool
+	said     []slog.Attr
 }
 
 // refusals are what a scheduler has not done.
@@ -72,7 +76,7 @@ var (
 
 func newSteerer(s *steer.Setup) (*steerer, error) {
 	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
-	own := policy.Params{"tail-guard": "yes"}
+	own := policy.Params{"tail-guard": "yes", "missed-share": defaultShare}
 	for _, pair := range s.Set {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {
@@ -126,6 +130,8 @@ type job struct {
 	*meter
 	claim  deadline.Claim
 	at, to int   // the slot where it is, and should be; -1: the intake
+	seat   int   // the slot where it is, or on its way to
+	turn   int   // which of its user's jobs it is
 	target int64 // containers that it should have
 	note   string
 }
@@ -144,13 +150,13 @@ func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 	// Slots are given up for good if moves or capacities were refused from the start.
 	d.fallen = d.fallen || slices.ContainsFunc(d.knobs[steer.MoveJob:], func(r refusals) bool { return !r.made && r.row >= 3 })
 	if len(d.slots) > 0 && !d.fallen {
-		placed := d.place(append(goals, strays...))
+		placed := d.place(goals, strays)
 		do = d.divide(seen, placed)
 	} else {
 		by = "priorities"
-		do = d.prioritise(goals)
+		do = d.prioritise(seen, goals, strays)
 	}
-	do = append(do, d.moves(append(goals, strays...))...)
+	do = append(do, d.moves(slices.Concat(goals, strays))...)
 	for i := range do {
 		d.knobs[do[i].Kind].asked++
 	}
@@ -158,9 +164,10 @@ func (d *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 	return do, d.interval
 }
 
-// look samples the jobs in the queues: those with goals, those without that are in slots, and those whose tags make no sense.
+// look samples the jobs in the queues: those with goals; those without that are in a slot, or have a priority from us; and those whose goals count as none.
 func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string) {
 	there := make(map[string]*meter, len(d.meters))
+	var all []*job
 	for i := range seen.Jobs {
 		j := &job{Job: &seen.Jobs[i], to: -1}
 		j.at = slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
@@ -171,20 +178,27 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 			j.meter = &meter{tags: j.Tags}
 			j.goal, j.bad = goalOf(j.Tags, j.Submitted)
 		}
-		there[j.ID] = j.meter
-		if j.bad != "" {
-			bad = append(bad, j.ID+": "+j.bad)
+		if there[j.ID], all = j.meter, append(all, j); j.goal == unit.Never {
+			j.none = j.bad
+			continue
+		}
+		j.sample(j.Job, d.now, d.now-j.Submitted <= 3*d.interval)
+		j.claim = j.meter.claim(j.Job, d.now, d.interval, &d.set)
+		j.none = j.unreachable(d.now, d.interval, seen.Total)
+	}
+	d.meters = there
+	d.await(all)
+	for _, j := range all {
+		if j.none != "" {
+			bad = append(bad, j.ID+": "+j.none)
 		}
 		switch {
-		case j.goal != unit.Never:
-			j.sample(j.Job, d.now, d.now-j.Submitted <= 3*d.interval)
-			j.claim = j.meter.claim(j.Job, d.now, d.interval, &d.set)
+		case j.goal != unit.Never && j.none == "":
 			goals = append(goals, j)
-		case j.at >= 0:
+		case j.at >= 0 || j.touched:
 			strays = append(strays, j)
 		}
 	}
-	d.meters = there
 	return goals, strays, bad
 }
 
@@ -197,7 +211,7 @@ func (d *steerer) NotMade(a steer.Action) {
 	m, k := d.meters[a.Job], &d.knobs[a.Kind]
 	switch {
 	case a.Kind == steer.SetQueue:
-		d.wrote, d.ready = nil, d.ready && a.Property != steer.Capacities
+		d.undo(a)
 	case a.Kind == steer.MoveJob && m != nil:
 		m.moved = 0
 		m.tries++
@@ -211,6 +225,26 @@ func (d *steerer) NotMade(a steer.Action) {
 		k.due = d.now + d.backoff(k.row)
 	}
 }
+
+// undo forgets a change of a queue that was not made.
+func (d *steerer) undo(a steer.Action) {
+	q := slices.Index(d.slots, a.Queue)
+	switch {
+	case d.wrote == nil:
+	case q >= 0 && a.Value >= 100:
+		d.wrote[q].max = 0
+	case q >= 0:
+		d.wrote[q].max = -1
+	default:
+		d.reserved = false
+		for q := range d.wrote {
+			d.wrote[q].share = unknown
+		}
+	}
+}
+
+// unknown is no number of containers.
+const unknown = -2
 
 func (d *steerer) backoff(tries int) unit.Time { return min(d.interval<<min(tries, 20), unit.Hour) }
 

@@ -9,16 +9,21 @@
 // any more has ended. The container-time that these took is the integral of the samples, kept within what the engine reports as service. Maps and
 // reduces count alike.
 //
-// There are two ways to act:
+// In max mode jobs with goals get everything, in min mode no more than they need. There are two ways to act:
 //   - One queue: priorities. The jobs with goals get the highest ones, in the order of serving; the scheduler does the rest. The order changes when a need
 //     exceeds that of the job before by more than one container. Only max mode.
 //   - An intake queue, to which users submit, and several slot queues of one parent ("yarn prepare --policy deadline" makes them): each job with a
-//     goal is moved to a slot of its own; the others stay in the intake. In max mode the slots' capacities follow the containers that the jobs
-//     should have, and their maximum stays. In min mode their maximum-capacity does: a job gets no more than it needs, and the last slot stays
-//     empty, because it takes the rest of the capacity. Changes of one container are not written.
+//     goal is moved to a slot of its own; the others stay in the intake. The slots' capacities follow the containers that the jobs should have. A job
+//     that may not have more is limited by its slot's maximum-capacity. For that, the last slot stays empty: it takes the rest of the capacity.
+//     Changes of one container are not written.
 //
-// Whoever may submit can claim any goal, and a job that has missed its goal is served first: missed-share limits what such jobs get together. The
-// slots never have more than their parent may use.
+// Whoever may submit can claim any goal, so goals are not believed where they would harm others:
+//   - A goal that could not be met at submission, even on the whole cluster, counts as none.
+//   - Slots are shared among users, and so are containers, by need.
+//   - While another user waits, jobs that have missed their goals, and those without estimate, together get no more than missed-share.
+//
+// The slots never have more than their parent may use. With priorities alone these limits are coarser: what has been given is not taken back. A goal that can be
+// met still comes before all jobs without one.
 //
 // If the scheduler refuses moves or capacities from the start, jobs stay in the intake or return there, and are steered by priorities.
 package deadline

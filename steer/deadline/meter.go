@@ -1,6 +1,7 @@
 package deadline
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/yardmaster/yardmaster/policy/deadline"
@@ -15,6 +16,9 @@ import (
 type meter struct {
 	goal    unit.Time // Never: none
 	bad     string    // what is wrong with its tags
+	none    string    // why its goal counts as none
+	over    string    // why it gets no priority
+	waited  unit.Time // when it was last seen to wait for containers
 	tags    string
 	last    unit.Time // sample
 	seen    bool
@@ -34,7 +38,9 @@ type meter struct {
 	tries       int       // moves that were refused in a row
 	due         unit.Time // no further one before
 	settled     bool      // it was in a slot
-	set, before int       // the priority that was last asked for, 0: none; and its own then
+	touched     bool      // its priority was set
+	own         int       // its priority before that
+	set, before int       // the priority that was last asked for, and what it was then
 }
 
 // Limits of what is believed, and how old the reported service may be: a ResourceManager adds it up every three seconds.
@@ -158,4 +164,21 @@ func (m *meter) claim(j *steer.Job, now, interval unit.Time, s *deadline.Setting
 		}
 	}
 	return c
+}
+
+// unreachable says why the job's goal counts as none: it could not be met at submission, even on the whole cluster, or nothing could be done for it, since it
+// comes before the second sample. Otherwise a goal of a second would be a claim on everything, for ever.
+func (j *job) unreachable(now, interval unit.Time, total unit.Resources) string {
+	given := j.goal - j.Submitted
+	if given < 2*interval {
+		return fmt.Sprintf("its goal is %v after its submission, and samples are %v apart", given, interval)
+	}
+	fastest, ok := j.mean(now, 1)
+	if room := total.Count(j.size); ok && room > 0 && !j.all {
+		fastest = max(fastest, float64(j.ended+j.claim.Running+j.claim.Unstarted)*fastest/float64(room))
+	}
+	if !ok || fastest <= float64(given) {
+		return ""
+	}
+	return fmt.Sprintf("its goal is %v after its submission, and it takes at least %v on the whole cluster", given, unit.Time(fastest))
 }

@@ -61,22 +61,38 @@ func (e *Entry) Line() ([]byte, error) {
 	if err := enc.Encode(e); err != nil {
 		return nil, err
 	}
-	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	sum := crc32.Checksum(body, castagnoli)
-	return fmt.Appendf(body[:len(body)-1], "%s%08x%s\n", sumHead, sum, sumTail), nil
+	return Seal(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Seal makes a line of an object: its checksum becomes its last field.
+func Seal(object []byte) []byte {
+	sum := crc32.Checksum(object, castagnoli)
+	return fmt.Appendf(object[:len(object)-1:len(object)-1], "%s%08x%s\n", sumHead, sum, sumTail)
+}
+
+// ErrUnsealed says that a line has no checksum at its end.
+var ErrUnsealed = errors.New("it is cut short")
+
+// Unseal returns the object of a line without its newline.
+func Unseal(line []byte) ([]byte, error) {
+	cut := len(line) - sumLen
+	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
+		return nil, ErrUnsealed
+	}
+	object := append(line[:cut:cut], '}')
+	if string(line[cut+len(sumHead):len(line)-len(sumTail)]) != fmt.Sprintf("%08x", crc32.Checksum(object, castagnoli)) {
+		return nil, errors.New("its checksum is wrong")
+	}
+	return object, nil
 }
 
 // ParseEntry parses a line without its newline.
 func ParseEntry(line []byte) (e Entry, err error) {
-	cut := len(line) - sumLen
-	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
-		return e, errors.New("it is cut short")
+	object, err := Unseal(line)
+	if err != nil {
+		return e, err
 	}
-	body := append(line[:cut:cut], '}')
-	if string(line[cut+len(sumHead):len(line)-len(sumTail)]) != fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) {
-		return e, errors.New("its checksum is wrong")
-	}
-	if err := json.Unmarshal(body, &e); err != nil {
+	if err := json.Unmarshal(object, &e); err != nil {
 		return e, err
 	}
 	return e, e.check()
@@ -118,11 +134,11 @@ func (e *Entry) check() error {
 // LongestText exceeds the length of any name or value that a scheduler accepts.
 const LongestText = 4096
 
-func deref(v *Value) Value {
-	if v == nil {
-		return Value{}
+func deref[T any](v *T) (x T) {
+	if v != nil {
+		x = *v
 	}
-	return *v
+	return x
 }
 
 // Ledger is the state that a journal adds up to: the open knobs, in the order in which they were opened.

@@ -73,6 +73,14 @@ func (k *Knob) UnmarshalJSON(data []byte) error {
 }
 
 func (v Value) String() string {
+	var texts []*string
+	if v.Set && strings.HasPrefix(v.Text, "[") && json.Unmarshal([]byte(v.Text), &texts) == nil { // of Together
+		var words []string
+		for _, t := range texts {
+			words = append(words, Setting{Text: deref(t), Set: t != nil}.String())
+		}
+		return strings.Join(words, ", ")
+	}
 	if v.Set {
 		return v.Text
 	}

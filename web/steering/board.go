@@ -28,6 +28,7 @@ type About struct {
 	Actuator  string    `json:"actuator"`
 	CPU       string    `json:"cpu"`
 	Act       bool      `json:"act"`
+	AMShare   bool      `json:"am_share"` // the policy changes the AM share
 	Journal   string    `json:"journal,omitempty"`
 	Started   time.Time `json:"started"`
 	Facts     []Fact    `json:"facts,omitempty"` // further details for a person
@@ -70,6 +71,27 @@ type Now struct {
 	Requests int64     `json:"requests_last_cycle"`
 	Took     Number    `json:"snapshot_seconds"`
 	Trouble  string    `json:"trouble,omitempty"` // the current problem
+	Queues   []Queue   `json:"queues"`
+	Goals    []Goal    `json:"goals,omitempty"` // jobs with deadlines, in the order of serving
+}
+
+// Queue is a steered queue.
+type Queue struct {
+	Name       string `json:"name"`
+	Running    int    `json:"running"` // jobs
+	Waiting    int    `json:"waiting"`
+	Containers int64  `json:"containers"`
+}
+
+// Goal is a job with a deadline.
+type Goal struct {
+	Job   string `json:"job"`
+	State string `json:"state"`
+	Left  Number `json:"seconds_left"` // negative: its deadline has passed
+	Late  Number `json:"seconds_late"` // on what it holds; negative: early
+	Has   Number `json:"containers"`
+	Needs Number `json:"needs"`
+	Gets  Number `json:"target"`
 }
 
 // Line is a decision, or several consecutive ones without actions.
@@ -90,6 +112,8 @@ type Write struct {
 	Knob    string    `json:"knob"`
 	Old     Number    `json:"old"`
 	New     Number    `json:"new"`
+	From    string    `json:"from"` // the same in words: a move goes from queue to queue
+	To      string    `json:"to"`
 	Outcome string    `json:"outcome"`
 	Seconds Number    `json:"seconds"`
 	Note    string    `json:"note,omitempty"`
@@ -170,7 +194,7 @@ func (b *Board) Observe(e drive.Event) {
 		if share && n.Open <= 1 && !b.changing(e.Knob) {
 			n.Original = Number(e.Old)
 		}
-		b.add(Write{At: e.At, Outcome: "asked", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
+		b.add(&e, Write{At: e.At, Outcome: "asked", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Taken:
 		if b.outcome(&e, taken); share {
 			n.InForce = Number(e.New)
@@ -180,22 +204,22 @@ func (b *Board) Observe(e drive.Event) {
 		if old == 0 { // unknown
 			old = Number(math.NaN())
 		}
-		b.add(Write{At: e.At, Outcome: refused, Old: old, New: Number(e.New), key: e.Knob, Note: said(e.Err)})
+		b.add(&e, Write{At: e.At, Outcome: refused, Old: old, New: Number(e.New), key: e.Knob, Note: said(e.Err)})
 	case drive.Unverified:
 		b.outcome(&e, unverified)
 	case drive.Restored:
-		b.add(Write{At: e.At, Outcome: restored, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob})
+		b.add(&e, Write{At: e.At, Outcome: restored, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob})
 		if share {
 			n.InForce, n.Wanted = Number(e.New), Number(e.New)
 		}
 	case drive.RestoreFailed:
-		b.add(Write{At: e.At, Outcome: "not restored", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: said(e.Err)})
+		b.add(&e, Write{At: e.At, Outcome: "not restored", Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: said(e.Err)})
 		n.Trouble = "Not restored: " + said(e.Err)
 	case drive.Foreign:
 		if share && n.Open > 0 {
 			n.Original = Number(e.New)
 		}
-		b.add(Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
+		b.add(&e, Write{At: e.At, Outcome: foreign, Old: Number(e.Old), New: Number(e.New), key: e.Knob, Note: textOf(e.Attrs, "why")})
 	case drive.Blind:
 		n.Sees, n.Trouble = false, "No good sample of the scheduler: "+said(e.Err)
 	case drive.DeadMan:
@@ -222,19 +246,20 @@ func said(err error) string {
 	return err.Error()
 }
 
-// see takes the steered queues from a snapshot: how many jobs run and wait in all of them, and the share of the first.
+// see takes the steered queues from a snapshot: how many jobs run and wait in them, and the share of the first.
 func (b *Board) see(s *steer.Snapshot) {
 	n := &b.now
 	n.Idle = -1
 	if s.CPUIdle >= 0 {
 		n.Idle = Number(s.CPUIdle)
 	}
-	n.Pending, n.Running = 0, 0
+	n.Pending, n.Running, n.Queues = 0, 0, []Queue{}
 	names := strings.Split(b.about.Queue, ", ")
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		if slices.ContainsFunc(names, func(name string) bool { return conf.SameQueue(q.Name, name) }) {
 			n.Pending, n.Running = n.Pending+q.Waiting, n.Running+q.Running
+			n.Queues = append(n.Queues, Queue{q.Name, q.Running, q.Waiting, q.Containers})
 			if q.AMShare != 0 && conf.SameQueue(q.Name, names[0]) {
 				n.InForce = Number(q.AMShare)
 			}
@@ -246,6 +271,12 @@ func (b *Board) decided(e *drive.Event) {
 	n := &b.now
 	n.Decision, n.Why = textOf(e.Attrs, "decision"), textOf(e.Attrs, "why")
 	n.Decision = cmp.Or(n.Decision, "wait")
+	n.Goals = nil
+	for _, a := range e.Attrs {
+		if a.Value.Kind() == slog.KindGroup {
+			n.Goals = append(n.Goals, goalOf(a.Key, a.Value.Group()))
+		}
+	}
 	l := Line{At: e.At, Decision: n.Decision, Why: n.Why, Idle: n.Idle, Pending: n.Pending, Running: n.Running, Share: n.InForce, Times: 1}
 	if v, ok := numberOf(e.Attrs, "new"); ok {
 		n.Wanted, l.Share = Number(v), Number(v)
@@ -262,8 +293,23 @@ func (b *Board) decided(e *drive.Event) {
 	}
 }
 
-func (b *Board) add(w Write) {
+// goalOf reads what a policy of deadlines says about a job.
+func goalOf(job string, facts []slog.Attr) Goal {
+	number := func(key string) Number {
+		if v, ok := numberOf(facts, key); ok {
+			return Number(v)
+		}
+		return Number(math.NaN())
+	}
+	return Goal{job, textOf(facts, "state"), number("goal"), number("late"), number("runs"), number("needs"), number("target")}
+}
+
+func (b *Board) add(e *drive.Event, w Write) {
 	w.Knob = w.key.String()
+	w.From, w.To = cmp.Or(textOf(e.Attrs, "old"), shareText(w.Old)), cmp.Or(textOf(e.Attrs, "new"), shareText(w.New))
+	if w.key.Kind == steer.MoveJob { // a number says nothing
+		w.Old, w.New = Number(math.NaN()), Number(math.NaN())
+	}
 	w.Seconds = cmp.Or(w.Seconds, Number(math.NaN()))
 	if b.writes = append(b.writes, w); len(b.writes) > maxWrites {
 		b.writes = b.writes[len(b.writes)-maxWrites:]
@@ -295,7 +341,7 @@ func (b *Board) outcome(e *drive.Event, how string) {
 		}
 	}
 	note := cmp.Or(said(e.Err), textOf(e.Attrs, "why"))
-	b.add(Write{At: e.At, Outcome: how, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob, Note: note})
+	b.add(e, Write{At: e.At, Outcome: how, Old: Number(e.Old), New: Number(e.New), Seconds: Number(e.Latency.Seconds()), key: e.Knob, Note: note})
 }
 
 // draw keeps a point for the charts.

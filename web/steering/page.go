@@ -36,6 +36,14 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		return unit.FormatSeconds(float64(n))
 	},
 	"known": Number.known,
+	"left":  func(n Number) string { return before(-n, "%s", "passed %s ago") },
+	"late":  func(n Number) string { return before(n, "%s early", "%s late") },
+	"count": func(n Number) string {
+		if !n.known() {
+			return ""
+		}
+		return strconv.FormatFloat(math.Ceil(float64(n)), 'f', -1, 64)
+	},
 	"words": func(outcome string) string {
 		return map[string]string{"asked": "pending", taken: "in force", refused: "refused", unverified: "not in force", restored: "restored", foreign: "somebody else's value"}[outcome] +
 			map[bool]string{true: "could not be restored"}[outcome == "not restored"]
@@ -50,6 +58,18 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		return "bad"
 	},
 }).Parse(pageHTML))
+
+// before words a time in seconds that is before or after an instant.
+func before(n Number, early, late string) string {
+	switch t := unit.FormatSeconds(math.Abs(float64(n))); {
+	case !n.known():
+		return ""
+	case n > 0:
+		return fmt.Sprintf(late, t)
+	default:
+		return fmt.Sprintf(early, t)
+	}
+}
 
 func shareText(n Number) string {
 	switch {

@@ -34,7 +34,7 @@ var knob = drive.Knob{Kind: steer.SetQueue, Queue: "root.default", Property: "ma
 func play(t testing.TB) *Board {
 	t.Helper()
 	kept := []Kept{}
-	b := New(About{Version: "v0", Cluster: "http://rm:8088", Scheduler: "Fair Scheduler", Queue: "root.default", Policy: "cbtws", Actuator: "fair-file", CPU: "host", Act: true,
+	b := New(About{Version: "v0", Cluster: "http://rm:8088", Scheduler: "Fair Scheduler", Queue: "root.default", Policy: "cbtws", Actuator: "fair-file", CPU: "host", Act: true, AMShare: true,
 		Journal: "/var/lib/yardmaster/steer", Started: time.Now().Add(-10 * time.Minute), Facts: []Fact{{"note", "a <b>bold</b> queue"}}}, func() []Kept { return kept })
 	at := time.Now().Add(-10 * time.Minute)
 	share := 0.05
@@ -184,6 +184,38 @@ func TestPage(t *testing.T) {
 	}
 	if file := os.Getenv("YARDMASTER_PAGE"); file != "" { // for a look in a browser
 		if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The page of a policy that moves jobs towards deadlines shows these, lateness and queues by name, and no AM share.
+func TestDeadlinesPage(t *testing.T) {
+	b := New(About{Queue: "root.batch, root.batch-deadlines.batch-d1", Policy: "deadline", Act: true, Started: time.Now()}, nil)
+	facts := slog.Group("application_1_0007", slog.String("state", "adjust"), slog.Float64("goal", 57), slog.Int64("runs", 3), slog.Float64("needs", 4.2), slog.Float64("late", -12), slog.Int64("target", 6))
+	late := slog.Group("application_1_0003", slog.String("state", "missed"), slog.Float64("goal", -8), slog.Int64("runs", 2), slog.Float64("late", 30), slog.Int64("target", 2))
+	for range 2 {
+		b.Observe(drive.Event{At: time.Now(), Kind: drive.Decided, Mode: "act", Attrs: []slog.Attr{slog.String("by", "slots"), late, facts, slog.String("decision", "set"), slog.String("why", "by need")},
+			Snapshot: &steer.Snapshot{CPUIdle: -1, Queues: []steer.Queue{{Name: "root.batch", Waiting: 2, AMShare: 0.1}, {Name: "root.batch-deadlines.batch-d1", Running: 1, Containers: 4}}}})
+	}
+	move := drive.Knob{Kind: steer.MoveJob, Job: "application_1_0007"}
+	b.Observe(drive.Event{At: time.Now(), Kind: drive.Asked, Mode: "act", Knob: move, Open: 1,
+		Attrs: []slog.Attr{slog.String("old", "root.batch"), slog.String("new", "root.batch-deadlines.batch-d1"), slog.String("why", "57 s to its goal")}})
+	body := get(t, b, "/").Body.String()
+	for _, want := range []string{
+		"Jobs with deadlines", `<td>application_1_0007</td><td>adjust</td><td class="n">57 s</td><td class="n">12 s early</td><td class="n">3</td><td class="n">5</td><td class="n">6</td>`,
+		`<td>missed</td><td class="n">passed 8 s ago</td><td class="n">30 s late</td>`, `<td>root.batch-deadlines.batch-d1</td><td class="n">1</td><td class="n">0</td><td class="n">4</td>`,
+		`<td class="n">root.batch</td><td class="n">root.batch-deadlines.batch-d1</td>`, "<b>Jobs</b>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(body, "AM share") || strings.Contains(body, "share in force") {
+		t.Error("the page shows an AM share")
+	}
+	if file := os.Getenv("YARDMASTER_PAGE"); file != "" { // for a look in a browser
+		if err := os.WriteFile(file+"-deadlines.html", []byte(body), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -351,7 +383,7 @@ func TestConnections(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		r, err := get("/metrics")
 		if err == nil {
 			_ = r.Body.Close()

@@ -175,9 +175,9 @@ func (p *prospect) pick(weights []float64, u float64) int32 {
 	return p.donors[len(p.donors)-1]
 }
 
-// present is draw k of an application.
-func (s *study) present(p *prospect, k int, weights []float64, seed uint64) yarn.Present {
-	a, v := p.app, s.v
+// present is draw k of an application. capped: it has more tasks than are simulated.
+func (s *study) present(p *prospect, k int, weights []float64, seed uint64) (out yarn.Present, capped bool) {
+	a, v, most := p.app, s.v, s.tasks
 	r := rand.New(rand.NewPCG(seed, workload.Seed(0x0edb, uint64(k))))
 	u := (float64(p.order[k]) + r.Float64()) / float64(len(p.order))
 	d := &s.h.donors[p.pick(weights, u)]
@@ -191,7 +191,7 @@ func (s *study) present(p *prospect, k int, weights []float64, seed uint64) yarn
 	if d.volume > 0 {
 		d, scale = s.divide(p, d, &j, scale, r.NormFloat64()), 1
 	}
-	out := yarn.Present{Job: &j, Up: a.Up, Done: make([]int64, len(j.Stages))}
+	out, capped = yarn.Present{Job: &j, Up: a.Up, Done: make([]int64, len(j.Stages))}, a.Up && a.Capped > 0
 	running, waiting := split(a, &j)
 	first, last := -1, -1 // stages that run or wait
 	for i := range j.Stages {
@@ -224,6 +224,12 @@ func (s *study) present(p *prospect, k int, weights []float64, seed uint64) yarn
 		if len(running[i]) > 0 {
 			s.Ask = running[i][0].Size
 		}
+		if left := s.Tasks - out.Done[i]; left > max(most, now) {
+			s.Tasks, capped = out.Done[i]+max(most, now), true
+		}
+		if done := min(out.Done[i], most); done < out.Done[i] { // enough for the start of the next stage
+			s.Tasks, out.Done[i] = s.Tasks-(out.Done[i]-done), done
+		}
 		values := make([]unit.Time, s.Tasks)
 		rest := values[min(out.Done[i], s.Tasks):]
 		for t := range rest {
@@ -253,8 +259,25 @@ func (s *study) present(p *prospect, k int, weights []float64, seed uint64) yarn
 	} else if !a.Unmanaged && (len(out.Held) > 0 || a.Up) {
 		out.Held = append(out.Held, yarn.Held{Stage: policy.AMStage, Since: a.Submitted})
 	}
-	return out
+	return out, capped
 }
+
+// bound sets how many tasks of a stage are simulated, so that those of all applications are not more than maxTasks: the list that
+// an application comes from may say anything, and each task takes memory.
+func (s *study) bound() {
+	expected := make([]int64, len(s.prospects))
+	for i := range s.prospects {
+		p := &s.prospects[i]
+		for _, d := range p.donors {
+			expected[i] += min(s.h.donors[d].job.Tasks(), maxTasks) / int64(len(p.donors))
+		}
+		expected[i] = max(expected[i], p.app.tasks())
+	}
+	s.tasks = share(expected, maxTasks)
+}
+
+// maxTasks is how many tasks a simulation starts from.
+const maxTasks = 300_000
 
 // divide gives a job of which only the volume is known tasks of one length: as many as the application shows, else as long as those of others. The
 // donor that it returns has them; z is normal.

@@ -4,18 +4,18 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/whatif/alike"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
 // History is what is known of earlier jobs. It is read-only once made.
 type History struct {
 	donors []donor
-	groups map[group][]int32 // most recent last
-	span   unit.Time         // from the first to the last submission
-	guess  bool              // made of the running applications themselves: there is no history
+	groups map[alike.Kind][]int32 // most recent last
+	span   unit.Time              // from the first to the last submission
+	guess  bool                   // made of the running applications themselves: there is no history
 }
 
 // donor is a job whose shape an application may have.
@@ -27,9 +27,6 @@ type donor struct {
 	// (see yarn/history). 0: they are known.
 	volume float64
 }
-
-// group is what jobs have in common; an empty field matches all.
-type group struct{ user, family, queue string }
 
 const (
 	maxSample  = 64  // task lengths kept per stage
@@ -47,20 +44,27 @@ func Learn(jobs workload.Slice) *History {
 		}
 		h.add(j)
 	}
-	if n := len(h.donors); n > 0 {
-		h.span = h.donors[n-1].job.Submit - h.donors[0].job.Submit
-	}
+	h.close()
 	return h
 }
 
-func (h *History) add(j *workload.Job) {
+func (h *History) add(j *workload.Job) { h.take(newDonor(j, len(h.donors))) }
+
+func (h *History) take(d donor) {
 	n := len(h.donors)
-	h.donors = append(h.donors, newDonor(j, n))
+	h.donors = append(h.donors, d)
 	if h.groups == nil {
-		h.groups = map[group][]int32{}
+		h.groups = map[alike.Kind][]int32{}
 	}
-	for _, g := range groupsOf(j.User, j.Name, j.Queue) {
+	for _, g := range alike.Kinds(d.job.User, d.job.Name, d.job.Queue) {
 		h.groups[g] = append(h.groups[g], int32(n))
+	}
+}
+
+// close ends what is added.
+func (h *History) close() {
+	if n := len(h.donors); n > 0 {
+		h.span = h.donors[n-1].job.Submit - h.donors[0].job.Submit
 	}
 }
 
@@ -84,32 +88,13 @@ func newDonor(j *workload.Job, n int) donor {
 	return d
 }
 
-// groupsOf lists the groups of a job, narrowest first.
-func groupsOf(user, name, queue string) []group {
-	queue = leaf(queue)
-	return []group{{user, family(name), queue}, {user, family(name), ""}, {user, "", queue}, {"", "", queue}, {}}
-}
-
-// leaf is the last part of a queue's name: versions of YARN differ in whether they show all of it.
-func leaf(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }
-
 // Empty says whether there is nothing to draw from.
 func (h *History) Empty() bool { return len(h.donors) == 0 }
-
-// family is a job's name without what changes from run to run: dates, counters, ids.
-func family(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, name)
-}
 
 // alike lists the donors of the narrowest group of an application that has enough.
 func (h *History) alike(a *App) []int32 {
 	var best []int32
-	for _, g := range groupsOf(a.User, a.Name, a.Queue) {
+	for _, g := range alike.Kinds(a.User, a.Name, a.Queue) {
 		if l := h.groups[g]; len(l) > len(best) {
 			if best = l; len(best) >= minDonors {
 				break
@@ -198,13 +183,17 @@ func (a *App) estimate(now unit.Time) (tasks int64, length float64, size unit.Re
 			waiting, size = waiting+float64(ask.Count), ask.Size
 		}
 	}
+	all := waiting
+	if a.Up {
+		all += float64(a.Capped)
+	}
 	if running+waiting == 0 || size.Mem <= 0 {
 		return 0, 0, size
 	}
 	service = max(service/float64(size.Mem), age) // container-seconds
 	length = 60
 	if a.Progress > 0.02 && a.Progress < 1 && service > 0 {
-		length = service * (1 - a.Progress) / a.Progress / (waiting + running/2)
+		length = service * (1 - a.Progress) / a.Progress / (all + running/2)
 	} else if running > 0 {
 		length = 2 * age / running
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
@@ -22,6 +24,25 @@ type Options struct {
 	// Only says which applications are predicted; nil: all. A simulation ends when all of them have.
 	Only       func(a *App) bool
 	NoArrivals bool // nothing is submitted any more, as at the end of a batch
+	// Calibration scales the intervals; nil: by what other histories taught.
+	Calibration *Calibration
+
+	raw    bool          // intervals are those of the draws
+	calls  float64       // heartbeats of a simulation; 0: maxCalls
+	events *atomic.Int64 // counts those of the simulations; may be nil
+}
+
+// scales are those of the intervals of starts and ends.
+func (o *Options) scales() (start, end float64) {
+	if start, end = widened, 1; o.raw {
+		return 1, 1
+	}
+	if c := o.Calibration; c != nil && c.Ends.Enough() {
+		if start, end = c.Ends.Scale*widened, c.Ends.Scale; c.Starts.Enough() {
+			start = c.Starts.Scale
+		}
+	}
+	return start, end
 }
 
 // Draws is the default number of simulations. The second smallest and the second largest of 19 outcomes enclose a 20th with a probability
@@ -47,18 +68,9 @@ func intervalOf(x []unit.Time) Interval {
 	return Interval{x[k], x[n/2], x[n-1-k]}
 }
 
-// widened is how much wider the intervals of starts are than the draws: their 80 % quantile of conformal scores on replayed histories, other ones
-// than those that the intervals were then measured on (see TestCalibration). A start depends on a single container of another application,
-// about which the draws are too sure. Intervals of ends need no correction.
+// widened is how much wider the intervals of starts are than the draws where no history could be measured: other histories taught that. A start depends on a
+// single container of another application, about which the draws are too sure.
 const widened = 1.18
-
-func (i Interval) widen(now unit.Time) Interval {
-	if i.High == unit.Never {
-		return i
-	}
-	grow := func(d unit.Time) unit.Time { return unit.Time(widened * float64(d)) }
-	return Interval{max(i.Median-grow(i.Median-i.Low), min(now, i.Low)), i.Median, i.Median + grow(i.High-i.Median)}
-}
 
 // outcome is what becomes of an application in a simulation.
 type outcome struct {
@@ -72,17 +84,25 @@ type sink struct {
 	outcomes []outcome
 	left     int
 	stop     func()
+	// An application of which only a part is simulated frees its containers too early. Nothing that comes after is told.
+	capped []int // indices, ascending
+	until  unit.Time
 }
 
 func (s *sink) Job(r *sim.JobRecord) {
+	_, capped := slices.BinarySearch(s.capped, int(r.Seq))
+	if capped && r.Finish >= 0 {
+		s.until = min(s.until, r.Finish)
+		s.stop()
+	}
 	i, asked := slices.BinarySearch(s.targets, int(r.Seq))
 	if !asked {
 		return
 	}
-	if r.Start >= 0 {
+	if r.Start >= 0 && r.Start <= s.until {
 		s.outcomes[i].start = r.Start
 	}
-	if r.Finish >= 0 {
+	if r.Finish >= 0 && r.Finish <= s.until && !capped {
 		s.outcomes[i].end = r.Finish
 	}
 	if r.Outcome == sim.Refused {
@@ -115,20 +135,21 @@ func Predict(ctx context.Context, v *View, h *History, o Options) ([]Forecast, e
 	if h.Empty() {
 		return nil, errors.New("nothing runs, and there is no history to go by: give --history DIR (see \"yardmaster import yarn\")")
 	}
-	s := newStudy(v, h, o, maxCalls)
+	s := newStudy(v, h, o, cmp.Or(o.calls, maxCalls))
 	outcomes, errs := make([][]outcome, o.Draws), make([]error, o.Draws)
-	run.Each(ctx, o.Draws, o.Workers, func(k int) { outcomes[k], errs[k] = s.play(ctx, v.Scheduler, k, targets) })
+	run.Each(ctx, o.Draws, s.o.Workers, func(k int) { outcomes[k], errs[k] = s.play(ctx, v.Scheduler, k, targets) })
 	if err := errors.Join(errors.Join(errs...), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
 	starts, ends := make([]unit.Time, o.Draws), make([]unit.Time, o.Draws)
+	ofStarts, ofEnds := o.scales()
 	for i := range out {
 		f := &out[i]
 		for k := range outcomes {
 			starts[k], ends[k] = outcomes[k][i].start, outcomes[k][i].end
 			f.Refused = cmp.Or(outcomes[k][i].refused, f.Refused)
 		}
-		f.Start, f.End = intervalOf(starts).widen(v.Now), intervalOf(ends)
+		f.Start, f.End = intervalOf(starts).scaled(ofStarts, v.Now), intervalOf(ends).scaled(ofEnds, v.Now)
 		if since, ok := f.App.Started(); ok {
 			f.Started, f.Start = true, Interval{since, since, since}
 		}
@@ -142,6 +163,7 @@ type study struct {
 	h         *History
 	o         Options
 	prospects []prospect
+	tasks     int64   // of a stage, that are simulated at most
 	grain     float64 // seconds that a task takes where only the volume of donors is known; 0: not known
 	timing    yarn.Timing
 }
@@ -151,19 +173,33 @@ func newStudy(v *View, h *History, o Options, calls float64) *study {
 	v.locate()
 	s := &study{v: v, h: h, o: o}
 	s.weigh()
-	s.timing = v.pace(s.draw(0), calls)
+	s.bound()
+	state, capped := s.draw(0)
+	if slices.ContainsFunc(capped, func(i int) bool { return v.Apps[i].Capped == 0 }) {
+		v.Notes = append(v.Notes, fmt.Sprintf("the applications have more than %d tasks: of each stage %d are simulated, and what comes after them is not foreseen", maxTasks, s.tasks))
+	}
+	s.timing = v.pace(state, calls)
+	tasks := int64(1)
+	for i := range state.Apps {
+		tasks += state.Apps[i].Job.Tasks()
+	}
+	// Simulations that run at once have at most maxTasks together, however many processors there are.
+	s.o.Workers = min(unit.Positive(o.Workers, runtime.GOMAXPROCS(0)), max(int(maxTasks/tasks), 1))
 	return s
 }
 
-// draw makes the state that simulation k starts from.
-func (s *study) draw(k int) *yarn.State {
+// draw makes the state that simulation k starts from, and lists the applications that are larger than what is simulated of them.
+func (s *study) draw(k int) (state *yarn.State, capped []int) {
 	seed := workload.Seed(s.o.Seed, uint64(k))
 	weights := s.h.resample(seed)
-	state := &yarn.State{At: s.v.Now}
+	state = &yarn.State{At: s.v.Now}
 	for i := range s.prospects {
-		state.Apps = append(state.Apps, s.present(&s.prospects[i], k, weights, workload.Seed(seed, uint64(i))))
+		p, more := s.present(&s.prospects[i], k, weights, workload.Seed(seed, uint64(i)))
+		if state.Apps = append(state.Apps, p); more {
+			capped = append(capped, i)
+		}
 	}
-	return state
+	return state, capped
 }
 
 // maxCalls is the number of heartbeats of a simulation above which they are spaced further apart, up to a twentieth of a task's length.
@@ -199,18 +235,26 @@ func (v *View) pace(s *yarn.State, most float64) yarn.Timing {
 func (s *study) play(ctx context.Context, by run.Scheduler, k int, targets []int) ([]outcome, error) {
 	in, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	end := &sink{targets: targets, outcomes: slices.Repeat([]outcome{{unit.Never, unit.Never, ""}}, len(targets)), left: len(targets), stop: func() { stop(errDone) }}
+	start, capped := s.draw(k)
+	end := &sink{capped: capped, until: unit.Never, targets: targets, outcomes: slices.Repeat([]outcome{{unit.Never, unit.Never, ""}}, len(targets)), left: len(targets), stop: func() { stop(errDone) }}
 	seed := workload.Seed(s.o.Seed, uint64(k))
 	spec := run.Spec{
-		Cluster: s.v.Cluster, Scheduler: by, Seed: seed, Timing: &s.timing, NoAlone: true, Start: s.draw(k), Sink: end,
+		Cluster: s.v.Cluster, Scheduler: by, Seed: seed, Timing: &s.timing, NoAlone: true, Start: start, Sink: end,
 		Workload: &run.Workload{Open: func(uint64) (workload.Source, error) { return s.h.arrivals(s.v.Now, seed), nil }},
 	}
 	if s.o.NoArrivals {
 		spec.Workload = run.Jobs(nil)
 	}
 	spec.Model.Sample = unit.Hour // nobody looks at the timeline
-	if _, err := run.Play(in, &spec); err != nil && !errors.Is(err, errDone) {
+	if s.o.events != nil {
+		stopAfter(&spec, s.o.events, end.stop)
+	}
+	sum, err := run.Play(in, &spec)
+	if err != nil && !errors.Is(err, errDone) {
 		return nil, fmt.Errorf("simulate from the live state: %w", err)
+	}
+	if s.o.events != nil {
+		s.o.events.Add(sum.Events)
 	}
 	return end.outcomes, nil
 }
@@ -226,6 +270,10 @@ func (h *History) Covers(o *Options) string {
 	if h.guess || o.NoArrivals {
 		arrive = "no job arrives"
 	}
-	return "The intervals cover 80 % and what is not known of the work: how many tasks are left and how long they take, " + from + "; " + arrive +
-		". Those of starts are widened by 18 %, which replayed histories taught. Failures, lost nodes and changes by people are not covered."
+	text := "The intervals are made for 80 %. They cover what is not known of the work: how many tasks are left and how long they take, " + from + "; " + arrive +
+		". Failures, lost nodes and changes by people are not covered. "
+	if o.Calibration != nil {
+		return text + o.Calibration.String()
+	}
+	return text + "How often they hold is not measured: that takes a history."
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/yarn"
@@ -22,10 +23,17 @@ import (
 )
 
 const (
-	maxPresent = 100_000 // applications that have not ended: a ResourceManager takes 10,000 by default
-	maxDetail  = 64      // applications whose containers are read one by one
-	maxHeld    = 100_000 // containers of one application that are believed
-	atOnce     = 4       // requests
+	maxPresent = 100_000       // applications that have not ended: a ResourceManager takes 10,000 by default
+	maxDetail  = 64            // applications whose containers are read one by one
+	maxHeld    = 200_000       // containers of all applications that are believed
+	maxAsk     = math.MaxInt32 // containers of a request: what Hadoop can express
+	atOnce     = 4             // requests
+
+	// Containers that applications wait for in a simulation: one of them, and all. Where the nodes can hold many at once it is so
+	// many times that, if that is more.
+	askedByOne, askedByAll   = 10_000, 100_000
+	roundsOfOne, roundsOfAll = 25, 100
+	maxWaiting               = 1_000_000 // of all, however many fit: they take memory
 )
 
 // Read reads the cluster from its ResourceManager: six requests, and one for each of up to 64 running applications, whose containers' age and
@@ -70,6 +78,7 @@ func Read(ctx context.Context, c *rest.Client, first func(*rest.App) bool) (*Vie
 		return nil, err
 	}
 	v.take(apps, held, nodes, places)
+	v.Notes = append(v.Notes, c.Cuts(0)...)
 	return v, nil
 }
 
@@ -116,6 +125,7 @@ func details(ctx context.Context, c *rest.Client, apps []rest.App, first func(*r
 	held := map[string][]rest.Container{}
 	var mu sync.Mutex
 	var lost atomic.Bool
+	var believed atomic.Int64
 	run.Each(ctx, len(ask), atOnce, func(i int) {
 		if lost.Load() {
 			return
@@ -126,7 +136,7 @@ func details(ctx context.Context, c *rest.Client, apps []rest.App, first func(*r
 				lost.CompareAndSwap(false, !errors.Is(err, rest.ErrNotFound)) // else it may just have ended
 				return
 			}
-			if x.State != "COMPLETE" && len(list) < maxHeld {
+			if x.State != "COMPLETE" && believed.Add(1) <= maxHeld {
 				list = append(list, x)
 			}
 		}
@@ -152,7 +162,10 @@ func (v *View) take(apps []rest.App, held map[string][]rest.Container, nodes map
 	}
 	v.Epoch, v.Now = time.UnixMilli(epoch), since(now)
 	priority := func(p int64) int32 { return int32(min(max(p, 0), 1<<20)) }
-	unknown := 0
+	size := func(mb, cores int64) unit.Resources {
+		return unit.Resources{Mem: min(max(mb, 1), cluster.MaxRoom), Cores: min(max(cores, 1), cluster.MaxRoom)}
+	}
+	room, unknown, excess := min(v.Cluster.Total().Mem, maxHeld), 0, int64(0) // a container has at least 1 MiB
 	for i := range apps {
 		x := &apps[i]
 		a := App{
@@ -166,10 +179,10 @@ func (v *View) take(apps []rest.App, held map[string][]rest.Container, nodes map
 		for _, r := range x.Requests {
 			place, ok := places[r.Where]
 			ask := rm.Ask{
-				Priority: priority(r.Priority), Place: place, Count: min(r.Containers, maxHeld), Size: unit.Resources{Mem: r.Size.Memory, Cores: max(r.Size.VCores, 1)},
+				Priority: priority(r.Priority), Place: place, Count: min(r.Containers, maxAsk), Size: size(r.Size.Memory, r.Size.VCores),
 			}
 			switch {
-			case !ok || ask.Count <= 0 || ask.Size.Mem <= 0:
+			case !ok || ask.Count <= 0 || r.Size.Memory <= 0:
 			case place != rm.Anywhere:
 				a.Local = append(a.Local, ask)
 			default:
@@ -187,12 +200,14 @@ func (v *View) take(apps []rest.App, held map[string][]rest.Container, nodes map
 			}
 			a.Held = append(a.Held, Container{
 				AM: !a.Unmanaged && strings.HasSuffix(c.ID, "_000001"), Priority: priority(c.Priority), Node: node,
-				Size: unit.Resources{Mem: max(c.MB, 1), Cores: max(c.VCores, 1)}, Since: min(since(c.StartedTime), v.Now),
+				Size: size(c.MB, c.VCores), Since: min(since(c.StartedTime), v.Now),
 			})
 		}
 		if !known && x.RunningContainers > 0 {
-			a.Held, unknown = sizes(x, a.AM), unknown+1
+			a.Held, unknown = sizes(x, a.AM, max(room, 1)), unknown+1
+			excess += min(x.RunningContainers, maxAsk) - int64(len(a.Held))
 		}
+		room -= int64(len(a.Held))
 		if c := a.am(); c != nil {
 			a.AM = c.Size
 		}
@@ -201,13 +216,61 @@ func (v *View) take(apps []rest.App, held map[string][]rest.Container, nodes map
 	if unknown > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("the age and the nodes of the containers of %d applications are not known: they are drawn", unknown))
 	}
+	if excess > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("the ResourceManager lists %s more than its nodes can hold: they are ignored", unit.Count(excess, "container")))
+	}
+	v.ration()
 }
 
-// sizes makes containers of what a list says of an application: how many it has, and their sum.
-func sizes(x *rest.App, am unit.Resources) []Container {
-	n := min(x.RunningContainers, maxHeld)
+// ration bounds what applications wait for, because every container that is waited for is simulated: those that wait for the most
+// give up what nobody could get for a long time. What happens once an application has got all that it is left with is not
+// foreseen: see sink.
+func (v *View) ration() {
+	atOnce := min(v.Cluster.Total().Mem/unit.Positive(v.Site.MinAllocation.Mem, 1024), maxHeld)
+	waits := make([]int64, len(v.Apps))
+	for i := range v.Apps {
+		for _, ask := range v.Apps[i].Asks {
+			waits[i] += ask.Count // no more requests than fit into an element of a list
+		}
+	}
+	each := min(share(waits, max(askedByAll, min(roundsOfAll*atOnce, maxWaiting))), max(askedByOne, roundsOfOne*atOnce))
+	for i := range v.Apps {
+		a := &v.Apps[i]
+		if waits[i] <= each {
+			continue
+		}
+		left := each
+		for k := range a.Asks {
+			ask := &a.Asks[k]
+			taken := max(min(ask.Count, left), 1)
+			a.Capped += ask.Count - taken
+			ask.Count, left = taken, max(left-taken, 0)
+		}
+		for k := range a.Local {
+			a.Local[k].Count = min(a.Local[k].Count, each)
+		}
+		v.Notes = append(v.Notes, fmt.Sprintf("%s, of user %s, waits for %s: %d of them are simulated, and what comes after them is not foreseen",
+			term.Name(a.ID), term.Name(a.User), unit.Count(waits[i], "container"), each))
+	}
+}
+
+// share is the largest number such that the sum of the amounts, each cut to it, is not above a total.
+func share(amounts []int64, total int64) int64 {
+	sorted := slices.Sorted(slices.Values(amounts))
+	for i, n := range sorted {
+		if rest := int64(len(sorted) - i); n > total/rest {
+			return total / rest
+		}
+		total -= n
+	}
+	return math.MaxInt64
+}
+
+// sizes makes at most so many containers of what a list says of an application: how many it has, and their sum.
+func sizes(x *rest.App, am unit.Resources, most int64) []Container {
+	n := min(x.RunningContainers, most)
 	out := make([]Container, n)
-	mem, cores := max(x.AllocatedMB, n), max(x.AllocatedVCores, n)
+	mem, cores := min(max(x.AllocatedMB, n), cluster.MaxRoom), min(max(x.AllocatedVCores, n), cluster.MaxRoom)
 	for i := range out {
 		out[i] = Container{Priority: -1, Node: -1, Since: -1, Size: unit.Resources{Mem: max(mem/n, 1), Cores: max(cores/n, 1)}}
 	}

@@ -55,6 +55,7 @@ type App struct {
 	AM                    unit.Resources // what its AM holds or asks for; zero: not known
 	Held                  []Container
 	Asks                  []rm.Ask // for containers anywhere
+	Capped                int64    // containers that it waits for besides, which are not simulated: see ration
 	Local                 []rm.Ask // the part of them that names nodes and racks
 	Reserves              bool     // nodes are reserved for it
 	Diagnostics           string   // what the ResourceManager says about it

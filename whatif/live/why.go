@@ -103,7 +103,7 @@ func (q *question) expect(ctx context.Context, x *Explanation, v *View, h *Histo
 	}
 	next, errs := make([]unit.Time, x.Draws), make([]error, x.Draws)
 	next[0] = first
-	run.Each(ctx, len(next)-1, o.Workers, func(k int) { next[k+1], _, errs[k] = q.next(ctx, v.Scheduler.RM, k+1, unit.Never) })
+	run.Each(ctx, len(next)-1, q.o.Workers, func(k int) { next[k+1], _, errs[k] = q.next(ctx, v.Scheduler.RM, k+1, unit.Never) })
 	x.Next = intervalOf(slices.Clone(next))
 	q.typical = slices.Index(next, x.Next.Median)
 	return errors.Join(errors.Join(errs...), context.Cause(ctx))

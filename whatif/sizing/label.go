@@ -111,28 +111,28 @@ type Learned struct {
 	*classify.SVM `json:"-"`
 	C             float64 `json:"c"` // by cross validation, as Gamma
 	Gamma         float64 `json:"gamma"`
-	Accuracy      float64 `json:"cross_validated_accuracy"`
+	Score         float64 `json:"cross_validated_score"` // by misplaced work: see classify.Train
 	// Known and Unknown are as if the shuffle of all jobs, or of none, were known. HeldOut: they are over jobs that it was not trained on; otherwise over all.
 	Known   classify.Confusion `json:"shuffle_known"`
 	Unknown classify.Confusion `json:"shuffle_unknown"`
 	HeldOut bool               `json:"held_out"`
 }
 
-// Examples are the features of jobs and their labels. A job that does not recur is classified as if it shuffled nothing, which no job with reduces really
-// does: far from all examples, the decision of a radial kernel is arbitrary, and large jobs may pass for small ones. So each job is also an example without
-// its shuffle, with its label among unshuffled (nil: none, as in the source).
-func Examples(jobs workload.Slice, up, unshuffled []bool) (features []classify.Features, labels []bool) {
+// Examples are jobs with their labels. A job that does not recur is classified as if it shuffled nothing, so with unshuffled (nil: not, as in the source) each job is
+// also an example without its shuffle, with its label among these.
+func Examples(jobs workload.Slice, up, unshuffled []bool) (examples []classify.Example) {
 	for i, j := range jobs {
-		features, labels = append(features, classify.OfWork(j)), append(labels, up[i])
+		examples = append(examples, classify.Example{Features: classify.OfWork(j), Up: up[i], Work: j.Work()})
 	}
 	if unshuffled != nil {
-		for i, f := range features[:len(jobs)] {
-			if f.Shuffle > 0 {
-				features, labels = append(features, f.Unpredicted()), append(labels, unshuffled[i])
+		for i, e := range examples[:len(jobs)] {
+			if e.Shuffle > 0 {
+				e.Features, e.Up = e.Unpredicted(), unshuffled[i]
+				examples = append(examples, e)
 			}
 		}
 	}
-	return features, labels
+	return examples
 }
 
 // Learn trains a classifier on the first half of the jobs, in random order, and judges it on the second; on all of them if they are fewer than two
@@ -152,16 +152,16 @@ func Learn(jobs workload.Slice, up, unshuffled []bool, t classify.Training) (*Le
 	for i, k := range order[:half] {
 		train[i], is[i], bare[i] = jobs[k], up[k], unshuffled[k]
 	}
-	features, labels := Examples(train, is, bare)
-	c, best, err := classify.Train(features, labels, t)
+	c, best, err := classify.Train(Examples(train, is, bare), t)
 	if err != nil {
 		return nil, fmt.Errorf("training the classifier: %w", err)
 	}
-	l := &Learned{SVM: c, C: best.C, Gamma: best.Gamma, Accuracy: best.Accuracy, HeldOut: half < len(jobs)}
+	l := &Learned{SVM: c, C: best.C, Gamma: best.Gamma, Score: best.Accuracy, HeldOut: half < len(jobs)}
+	all := Examples(jobs, up, nil)
 	for _, k := range order[half%len(jobs):] {
-		f := classify.OfWork(jobs[k])
-		l.Known.Add(up[k], c.Decision(f) > 0)
-		l.Unknown.Add(up[k], c.Decision(f.Unpredicted()) > 0)
+		e := all[k]
+		l.Known.Add(e, c.Decision(e.Features) > 0)
+		l.Unknown.Add(e, c.Decision(e.Unpredicted()) > 0)
 	}
 	return l, nil
 }

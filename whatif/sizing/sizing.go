@@ -131,8 +131,8 @@ type Plan struct {
 	Network *cluster.Network
 	Budget  float64
 	Max     int // scale-up racks to try; 0: as many as a third of the budget buys
-	// Options of the hybrid policy. Without a classifier, one is trained on the workload.
 	Options hybrid.Options
+	Train   bool // train a classifier on the workload, unless Options has one; otherwise small is what fits the scale-up machines
 	// Placed keeps the placement of the model's blocks; otherwise clusters with scale-up machines have that of hdfs.Hybrid.
 	Placed  bool
 	By      Metric
@@ -165,18 +165,21 @@ type Row struct {
 
 // Answer is the result of a plan.
 type Answer struct {
-	Metric     string     `json:"metric"`
-	Budget     float64    `json:"budget"`
-	Rows       []Row      `json:"rows"`
-	Best       int        `json:"best"` // index into Rows
-	Sentence   string     `json:"answer"`
-	Jobs       int64      `json:"jobs"`
-	SmallJobs  int64      `json:"small_jobs"` // of those: faster on scale-up machines
-	Input      unit.Bytes `json:"input_bytes"`
-	Classifier *Learned   `json:"classifier,omitempty"` // nil: it was given
-	Seeds      []uint64   `json:"seeds"`
-	Assumed    []string   `json:"assumptions"`
-	Partial    bool       `json:"partial,omitempty"`
+	Metric string  `json:"metric"`
+	Budget float64 `json:"budget"`
+	Rows   []Row   `json:"rows"`
+	Best   int     `json:"best"` // index into Rows
+	// Base are the changes, by metric, from the base scheduler on all machines of the best row to hybrid there; nil: the best row has no scale-up machines.
+	Base       map[string]result.Difference `json:"hybrid_against_base,omitempty"`
+	Sentence   string                       `json:"answer"`
+	Jobs       int64                        `json:"jobs"`
+	SmallJobs  int64                        `json:"small_jobs"` // of those: faster on scale-up machines
+	LargeWork  float64                      `json:"large_work"` // share of all work that is of other jobs
+	Input      unit.Bytes                   `json:"input_bytes"`
+	Classifier *Learned                     `json:"classifier,omitempty"` // nil: none was trained
+	Seeds      []uint64                     `json:"seeds"`
+	Assumed    []string                     `json:"assumptions"`
+	Partial    bool                         `json:"partial,omitempty"`
 }
 
 // maxRows bounds the mixes that are tried.
@@ -248,7 +251,11 @@ func Run(ctx context.Context, p Plan) (*Answer, error) {
 	if err := p.simulate(ctx, a, sets); err != nil {
 		return nil, err
 	}
-	a.decide(&p)
+	a.choose(&p)
+	if err := p.against(ctx, a, sets); err != nil {
+		return nil, err
+	}
+	a.say(&p)
 	return a, nil
 }
 
@@ -265,18 +272,23 @@ func (p *Plan) read(ctx context.Context, seed uint64, label *Labeller) (s set, e
 	return s, err
 }
 
-// learn trains the classifier, unless one is given.
+// learn sums up the jobs, and trains the classifier if there is to be one.
 func (p *Plan) learn(ctx context.Context, a *Answer, label *Labeller, s set) error {
 	a.Jobs = int64(len(s.jobs))
+	all := 0.0
 	for i, j := range s.jobs {
-		if s.up[i] {
+		work := j.Work()
+		if all += work; s.up[i] {
 			a.SmallJobs++
+		} else {
+			a.LargeWork += work
 		}
 		for k := range j.Stages {
 			a.Input += j.Stages[k].Input
 		}
 	}
-	if p.Options.Classifier != nil {
+	a.LargeWork /= max(all, 1)
+	if p.Options.Classifier != nil || !p.Train {
 		return nil
 	}
 	bare, err := label.Unshuffled(ctx, s.jobs)
@@ -303,42 +315,27 @@ func (p *Plan) simulate(ctx context.Context, a *Answer, sets []set) error {
 	specs := make([]run.Spec, len(a.Rows))
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		specs[i] = p.Spec
+		specs[i] = p.spec(r)
 		c := Build(p.Up, p.Out, r.UpRacks, r.OutRacks, p.Network) // built again for its runs: all mixes at once may be large
 		if err := c.Validate(); err != nil {
 			return err
 		}
-		specs[i].NoAlone = true
-		if m := &specs[i].Model; r.UpRacks > 0 && m.Replicas > 0 && !p.Placed {
-			m.Placement = hdfs.Hybrid
-			if r.UpRacks == 1 {
-				a.Assumed = append(a.Assumed, "with scale-up machines, two replicas of each block are on two machines of a scale-out rack and one on a scale-up machine")
-			}
+		if specs[i].Model.Placement != p.Spec.Model.Placement && r.UpRacks == 1 {
+			a.Assumed = append(a.Assumed, "with scale-up machines, two replicas of each block are on two machines of a scale-out rack and one on a scale-up machine")
 		}
 		if err := p.store(a, r, c, &specs[i].Model); err != nil {
 			return err
 		}
 	}
 	run.Each(ctx, len(runs), p.Workers, func(i int) {
-		s, r := specs[i/n], &a.Rows[i/n]
-		s.Cluster = Build(p.Up, p.Out, r.UpRacks, r.OutRacks, p.Network)
-		s.Seed, s.Workload = p.Seeds[i%n], run.Jobs(sets[i%n].jobs)
-		var order *hybrid.Order
-		s.Scheduler = run.Scheduler{Name: hybrid.Entry.Name, New: func() (policy.Policy, error) {
-			made, err := hybrid.New(p.Options)
-			order, _ = made.Order.(*hybrid.Order)
-			return made, err
-		}}
-		got, err := run.Result(ctx, s)
+		got, count, err := p.play(ctx, specs[i/n], &a.Rows[i/n], p.Options, p.Seeds[i%n], sets[i%n])
 		mu.Lock()
 		defer mu.Unlock()
 		if done++; err != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("%d scale-up racks, seed %d: %w", r.UpRacks, s.Seed, err))
+			wrong = errors.Join(wrong, err)
 			stop(err)
 		} else if !got.Partial {
-			if runs[i] = got.Run; order != nil {
-				counts[i] = order.Counts()
-			}
+			runs[i], counts[i] = got.Run, count
 		}
 		if p.Progress != nil {
 			p.Progress(float64(done) / float64(len(runs)))
@@ -358,6 +355,36 @@ func (p *Plan) simulate(ctx context.Context, a *Answer, sets []set) error {
 		return errors.New("stopped before one mix of racks was simulated")
 	}
 	return nil
+}
+
+// spec is what the runs of a row share.
+func (p *Plan) spec(r *Row) run.Spec {
+	s := p.Spec
+	s.NoAlone = true
+	if r.UpRacks > 0 && s.Model.Replicas > 0 && !p.Placed {
+		s.Model.Placement = hdfs.Hybrid
+	}
+	return s
+}
+
+// play is one run of a row.
+func (p *Plan) play(ctx context.Context, s run.Spec, r *Row, options hybrid.Options, seed uint64, of set) (*run.Record, hybrid.Counts, error) {
+	s.Cluster = Build(p.Up, p.Out, r.UpRacks, r.OutRacks, p.Network)
+	s.Seed, s.Workload = seed, run.Jobs(of.jobs)
+	var order *hybrid.Order
+	s.Scheduler = run.Scheduler{Name: hybrid.Entry.Name, New: func() (policy.Policy, error) {
+		made, err := hybrid.New(options)
+		order, _ = made.Order.(*hybrid.Order)
+		return made, err
+	}}
+	got, err := run.Result(ctx, s)
+	if err != nil {
+		return nil, hybrid.Counts{}, fmt.Errorf("%d scale-up racks, seed %d: %w", r.UpRacks, s.Seed, err)
+	}
+	if order == nil {
+		return got, hybrid.Counts{}, nil
+	}
+	return got, order.Counts(), nil
 }
 
 // fill computes the figures of a row. base has those of the first row; nil: this is the first.
@@ -424,49 +451,4 @@ func ScaleUpShare(c *cluster.Cluster, m *sim.Model) (float64, error) {
 		}
 	}
 	return float64(up) / float64(all), nil
-}
-
-// noticeable is the gain below which a rack is not worth its risk, if seeds do not say more.
-const noticeable = 0.01
-
-// decide finds the best row: the one with the smallest value, if it is clearly better than no scale-up rack at all, all jobs finish and the data fit.
-func (a *Answer) decide(p *Plan) {
-	name := p.By.Name
-	first, full := &a.Rows[0], 0
-	for i := range a.Rows[1:] {
-		r := &a.Rows[i+1]
-		d := r.Changes[name]
-		better := !first.Finished || d.Ratio.Mean < 1-noticeable && (len(a.Seeds) == 1 || d.Sure())
-		if !r.Fits {
-			full++
-		}
-		if best := &a.Rows[a.Best]; better && r.Finished && r.Fits && (!best.Finished || r.Value(name) < best.Value(name)) {
-			a.Best = i + 1
-		}
-	}
-	bought := func(r *Row) string {
-		return fmt.Sprintf("Buy %s of %s", unit.Count(int64(r.UpRacks), "rack"), unit.Count(int64(p.Up.Machines), "scale-up machine"))
-	}
-	switch best := &a.Rows[a.Best]; {
-	case a.Partial:
-		a.Sentence = fmt.Sprintf("Stopped early: no recommendation. %d of the mixes were simulated.", len(a.Rows))
-	case !best.Finished:
-		a.Sentence = "No mix finishes all jobs."
-	case !first.Finished:
-		a.Sentence = fmt.Sprintf("%s: without them, some jobs do not finish. The %s is %s.", bought(best), p.By.Title, unit.FormatSeconds(best.Value(name)))
-	case a.Best > 0:
-		d := best.Changes[name]
-		sure := ""
-		if d.Ratio.Known {
-			sure = fmt.Sprintf(", 95 %% interval %.1f to %.1f %%", 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1))
-		}
-		a.Sentence = fmt.Sprintf("%s: at the same price, the %s falls from %s to %s (%+.1f %%%s).", bought(best), p.By.Title,
-			unit.FormatSeconds(first.Value(name)), unit.FormatSeconds(best.Value(name)), 100*(d.Ratio.Mean-1), sure)
-	default:
-		a.Sentence = fmt.Sprintf("Buy no scale-up machines: none of the mixes has a clearly shorter %s than %s of scale-out machines alone, %s.",
-			p.By.Title, unit.Count(int64(first.OutRacks), "rack"), unit.FormatSeconds(first.Value(name)))
-	}
-	if full > 0 {
-		a.Sentence += fmt.Sprintf(" In %d of the mixes the scale-up machines have too little storage for their replicas.", full)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/policy/hybrid"
+	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
@@ -74,7 +75,7 @@ func plan(t *testing.T) Plan {
 	}
 	return Plan{
 		Spec: run.Spec{Workload: run.Jobs(some), Model: sim.Model{Heartbeat: unit.Second, Replicas: 3}}, Up: up, Out: out,
-		Budget: 42_000, Max: 2, By: Metrics[0], Options: hybrid.Options{Recurring: 1}, Seeds: []uint64{1, 2}, Workers: 1,
+		Budget: 42_000, Max: 2, By: Metrics[0], Options: hybrid.Options{Recurring: 1}, Seeds: []uint64{1, 2}, Workers: 1, Train: true,
 	}
 }
 
@@ -100,11 +101,16 @@ func TestRun(t *testing.T) {
 	if one, two := a.Rows[1].Stored, a.Rows[2].Stored; math.Abs(float64(one)*2/float64(a.Input)-1) > 1e-6 || one/2 != two {
 		t.Errorf("of %v, %v and %v a machine", a.Input, one, two)
 	}
-	if small := a.Rows[1].Changes["small"]; a.Best == 0 || !(small.Ratio.Mean < 1) || !strings.HasPrefix(a.Sentence, "Buy ") {
+	if small := a.Rows[1].Changes["small"]; a.Best == 0 || !(small.Ratio.Mean < 1) || !strings.HasPrefix(a.Sentence, "Mixed: ") { // p95 rises
 		t.Errorf("best %d, small jobs %+v: %s", a.Best, small, a.Sentence)
 	}
 	if _, err := json.Marshal(a); err != nil {
 		t.Error(err)
+	}
+	for _, part := range []string{"the mean elapsed time falls from ", " The 95th-percentile elapsed time ", "shorter under hybrid than under its base scheduler", "95 % interval"} {
+		if !strings.Contains(a.Sentence, part) {
+			t.Errorf("%q lacks %q", a.Sentence, part)
+		}
 	}
 	// The same question gives the same answer, on any number of processors.
 	p.Workers = 3
@@ -120,6 +126,43 @@ func TestRun(t *testing.T) {
 	full, err := Run(context.Background(), p)
 	if err != nil || full.Best != 0 || !strings.Contains(full.Sentence, "too little storage") || full.Classifier != nil {
 		t.Errorf("%+v, %v", full, err)
+	}
+}
+
+// What is said depends on how many seeds there are and on p95, and says what hybrid does against its base scheduler.
+func TestSentences(t *testing.T) {
+	base, lower, higher := []float64{100, 110, 105}, []float64{80, 88, 85}, []float64{120, 133, 125}
+	row := func(mean, p95 []float64) Row {
+		r := Row{UpRacks: 1, Fits: true, Finished: true, Values: map[string][]float64{"mean": mean, "p95": p95}, Changes: map[string]result.Difference{}}
+		for name, v := range r.Values {
+			r.Changes[name] = result.Paired(base[:len(v)], v)
+		}
+		return r
+	}
+	none := Row{OutRacks: 4, Fits: true, Finished: true, Values: map[string][]float64{"mean": base, "p95": base}}
+	for name, c := range map[string]struct {
+		row   Row
+		seeds int
+		want  string
+	}{
+		"better":       {row(lower, lower), 3, "Buy 1 rack of 2 scale-up machines: at the same price, the mean elapsed time falls "},
+		"p95 is worse": {row(lower, higher), 3, "Mixed: with 1 rack of 2 scale-up machines, at the same price, the mean elapsed time falls "},
+		"one seed":     {row(lower[:1], lower[:1]), 1, "One seed is too little to buy by: give --seeds 5. With it, 1 rack of 2 scale-up machines are best. "},
+		"no better":    {row(higher, higher), 3, "Buy no scale-up machines: none of the mixes has a clearly shorter mean elapsed time "},
+	} {
+		p := Plan{Up: Rack{Machines: 2}, By: Metrics[0]}
+		a := Answer{Rows: []Row{none, c.row}, Seeds: make([]uint64, c.seeds)}
+		a.choose(&p)
+		if a.Best > 0 {
+			a.Base = map[string]result.Difference{"mean": result.Paired(base[:c.seeds], c.row.Values["mean"])}
+		}
+		a.say(&p)
+		if !strings.HasPrefix(a.Sentence, c.want) {
+			t.Errorf("%s: %s", name, a.Sentence)
+		}
+		if a.Best > 0 && (!strings.Contains(a.Sentence, "The 95th-percentile elapsed time ") || !strings.Contains(a.Sentence, "shorter under hybrid than under its base scheduler")) {
+			t.Errorf("%s: %s", name, a.Sentence)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,51 +10,78 @@ import (
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/whatif"
+	"github.com/yardmaster/yardmaster/whatif/goal"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
 // Answer is the result of a plan.
 type Answer struct {
-	Sentence string   `json:"answer"`
-	Found    bool     `json:"found"`   // false: keep the present settings
-	Changes  []string `json:"changes"` // as root.prod.capacity=70
-	// Expected is the goal, then the bounds, on the held-out days.
+	// Warning, if any, comes before the answer: the history cannot be replayed as it was.
+	Warning  string    `json:"warning,omitempty"`
+	Sentence string    `json:"answer"`
+	Found    bool      `json:"found"`   // false: keep the present settings
+	Changes  []string  `json:"changes"` // as root.prod.capacity=70
+	Settings []Setting `json:"settings"`
+	// Expected is the goal, then the bounds, on the days of the confirmation.
 	Expected []Figure `json:"expected"`
-	// Searched is the goal's relative change on the worst day of the search.
-	Searched float64 `json:"searched_change"`
-	// Best is that of the best candidate, before any was rejected.
-	Best    float64       `json:"best_searched_change"`
-	Refuted []string      `json:"refuted,omitempty"` // why better candidates were rejected on the held-out days
-	Effects []Effect      `json:"effects,omitempty"` // on the part that CurveOf names
-	With    float64       `json:"change_with"`       // the goal's change there, with all of them
-	Curve   []Trade       `json:"trade_off"`
-	CurveOf string        `json:"trade_off_of"` // the part that the curve and the effects are about
-	Trials  int           `json:"trials"`
-	Spent   float64       `json:"full_runs"`
-	Days    []string      `json:"days"`
-	HeldOut []string      `json:"held_out"`
-	Notes   []string      `json:"notes"`
-	Partial bool          `json:"partial,omitempty"`
-	Edits   []edit.Change `json:"-"`
+	// Searched is the goal's relative change in the search, and Best that of the best candidate, before any was rejected.
+	Searched float64  `json:"searched_change"`
+	Best     float64  `json:"best_searched_change"`
+	Rejected []string `json:"rejected,omitempty"` // why better candidates were rejected on the validation
+	Refuted  []string `json:"refuted,omitempty"`  // why the candidate that was chosen is not confirmed
+	Effects  []Effect `json:"effects,omitempty"`
+	With     float64  `json:"change_with"` // the goal's change with all of them, on the days as they were
+	Curve    []Trade  `json:"trade_off"`
+	CurveOf  string   `json:"trade_off_of"` // the part that the curve, and settings alone, are about
+	Trials   int      `json:"trials"`
+	Spent    float64  `json:"full_runs"`
+	// Days are those searched; then those of the validation and of the confirmation.
+	Days         []string      `json:"days"`
+	Validation   []string      `json:"validation"`
+	Confirmation []string      `json:"confirmation"`
+	Replays      int           `json:"replays"` // of each day in the search
+	Notes        []string      `json:"notes"`
+	Partial      bool          `json:"partial,omitempty"`
+	Edits        []edit.Change `json:"-"`
 }
 
-// Figure is what is expected of one figure: means over the held-out days.
+// Setting is one that changes.
+type Setting struct {
+	Name string `json:"name"`
+	Old  string `json:"old"` // "": the file does not say
+	New  string `json:"new"`
+	Unit string `json:"unit,omitempty"`
+}
+
+// Figure is what is expected of one figure: means over the days of the confirmation and their replays.
 type Figure struct {
 	Name   string  `json:"name"`
+	Unit   string  `json:"unit,omitempty"`
 	Bound  string  `json:"bound,omitempty"` // as in "<= +2 %"; "": the goal
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	// Percent is the change, its 95 % interval over the days, and the change on the worst one.
+	// Percent is the change, its 95 % interval over days and replays, and the change on the worst day.
 	Percent [4]float64 `json:"percent"`
-	Known   bool       `json:"interval"` // false: one day
+	Known   bool       `json:"interval"` // false: there is no interval
+	// Unclear: the mean is above the bound, but not clearly.
+	Unclear bool `json:"unclear,omitempty"`
 }
 
-// Effect says what a setting contributes: the goal's change with it reverted and all others kept.
+// Effect says what a setting contributes.
 type Effect struct {
 	Settings []string `json:"settings"` // siblings' capacities belong together
-	Without  float64  `json:"change_without"`
-	Broken   string   `json:"broken_without,omitempty"` // the bound that breaks then
-	Idle     bool     `json:"reverted"`                 // it does not matter: the answer leaves it as it is
+	Needed   bool     `json:"needed"`   // false: the answer does without it
+	Without  float64  `json:"change_without,omitempty"`
+	Broken   string   `json:"broken_without,omitempty"` // the bound that breaks without it
+	Alone    *Alone   `json:"alone,omitempty"`
+}
+
+// Alone is what a setting does by itself: the best that was measured, on the busiest day as it was.
+type Alone struct {
+	Changes []string `json:"changes"`
+	Change  float64  `json:"change"` // of the goal
+	Broken  string   `json:"broken,omitempty"`
 }
 
 // Trade is a point of the trade-off: the best change of the goal if no other figure may get worse by more than a limit.
@@ -65,65 +93,108 @@ type Trade struct {
 // limits of the trade-off curve.
 var limits = []float64{0, 0.02, 0.05, 0.1, 0.2, 0.5, 1}
 
-// answer confirms the finalists on the held-out days, best first, until one keeps its bounds there.
+// answer validates the finalists, best first, until one holds, and confirms that one.
 func (s *search) answer(ctx context.Context) (*Answer, error) {
-	a := &Answer{Trials: len(s.trials) - 1, Changes: []string{}, Notes: s.notes(), Partial: ctx.Err() != nil, Curve: s.curve(), CurveOf: s.rungs[0][0].Name}
-	for _, p := range s.History.Days {
-		a.Days = append(a.Days, p.Name)
-	}
-	for _, p := range s.History.HeldOut {
-		a.HeldOut = append(a.HeldOut, p.Name)
+	h := s.History
+	a := &Answer{Trials: len(s.trials), Changes: []string{}, Notes: s.notes(), Partial: ctx.Err() != nil, Curve: s.curve(), CurveOf: h.Search[0].Name,
+		Days: daysOf(h.Search), Validation: daysOf(h.Validation), Confirmation: daysOf(h.Confirmation), Replays: len(h.Search) / h.Days}
+	for _, p := range h.Search[:h.Days] {
+		a.Warning = cmp.Or(a.Warning, whatif.ReplayError(p.base))
 	}
 	list := s.finalists()
 	if len(list) > 0 {
-		a.Best = list[0].score.ratio - 1
+		a.Best = s.at(list[0], len(h.Search)).ratio - 1
 	}
-	for k := 0; k < confirmed && len(list) > 0 && !a.Found && ctx.Err() == nil; k++ {
+	var chosen *trial
+	var err error
+	worse := make([]float64, len(s.judge)) // how much further figures of rejected candidates rose on the validation than in the search
+	for k := 0; k < validated && len(list) > 0 && chosen == nil && err == nil && ctx.Err() == nil; k++ {
+		if k > 0 && s.spent+s.cost(h.Validation)+s.cost(h.Confirmation) > s.budget() {
+			a.Notes = append(a.Notes, "the budget ended before all candidates were validated: a larger one may find more")
+			break
+		}
 		t := list[0]
-		simple, effects, err := s.simplify(ctx, t)
-		if err == nil {
-			err = s.confirm(ctx, a, simple)
-		}
-		if err != nil && ctx.Err() == nil {
-			return nil, err
-		}
-		if a.Found {
-			a.Effects, a.With = effects, s.first(t).ratio-1
+		var simple *trial
+		var effects []Effect
+		if simple, effects, err = s.simplify(ctx, t); err == nil {
+			if chosen, err = s.validate(ctx, a, simple, worse); chosen != nil {
+				a.Effects, a.With = effects, s.judge.score(t.seen[:h.Days], 0).ratio-1
+			}
 		}
 		list = slices.DeleteFunc(list, func(o *trial) bool { return o == t || s.near(o, t) })
+		slices.SortStableFunc(list, func(a, b *trial) int { return cmp.Compare(s.after(a, worse), s.after(b, worse)) })
 	}
-	if a.Found && len(a.Refuted) > 0 {
-		a.Notes = append(a.Notes, "the held-out days rejected better candidates, so they have had a say in the choice: the expected change is slightly optimistic")
+	if chosen != nil && err == nil {
+		err = s.confirm(ctx, a, chosen)
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, err
 	}
 	a.Spent, a.Partial = s.spent, a.Partial || ctx.Err() != nil
 	a.Sentence = s.sentence(a)
 	return a, nil
 }
 
-// confirm runs a candidate on the held-out days. If it holds there, it becomes the answer.
+func daysOf(parts []*Part) (names []string) {
+	for _, p := range parts {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// after orders candidates after others were rejected: first those that keep the bounds if their figures rise as those did, by the goal.
+func (s *search) after(t *trial, worse []float64) float64 {
+	return s.judge.scoreIf(t.seen, 0, worse).merit()
+}
+
+// validate returns the candidate, or nil if it breaks a bound on the validation by more than a standard error, or is no better
+// there. It keeps how much further than in the search figures rise.
+func (s *search) validate(ctx context.Context, a *Answer, t *trial, worse []float64) (*trial, error) {
+	outcomes, err := s.try(ctx, []*trial{t}, s.History.Validation)
+	if err != nil {
+		return nil, err
+	}
+	switch mark := s.judge.score(outcomes[0], -1); {
+	case !mark.kept():
+		a.Rejected = append(a.Rejected, s.judge.broken(outcomes[0]))
+		for k := range s.judge {
+			there, _ := s.judge.ratio(outcomes[0], k)
+			searched, _ := s.judge.ratio(t.seen, k)
+			worse[k] = max(worse[k], there-searched)
+		}
+	case mark.ratio >= 1:
+		a.Rejected = append(a.Rejected, fmt.Sprintf("%s: no better", s.judge[0].Goal))
+	default:
+		return t, nil
+	}
+	return nil, nil
+}
+
+// confirm runs the candidate that was chosen on the days of the confirmation. If it holds there, it becomes the answer.
 func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
-	outcomes, err := s.try(ctx, []*trial{t}, s.History.HeldOut)
+	parts := s.History.Confirmation
+	outcomes, err := s.try(ctx, []*trial{t}, parts)
 	if err != nil {
 		return err
 	}
-	var expected []Figure
 	for k, b := range s.judge {
+		f := Figure{Name: b.Goal.String(), Unit: b.Unit()}
 		var before, after []float64
-		f, worst := Figure{Name: b.Goal.String()}, math.Inf(-1)
-		for _, o := range outcomes[0] {
+		days, worst := map[string][]pair{}, math.Inf(-1)
+		for i, o := range outcomes[0] {
 			if p := o.pairs[k]; !math.IsNaN(p.before) {
 				before, after = append(before, p.before), append(after, p.after)
-				worst = max(worst, p.ratio())
+				days[parts[i].Name] = append(days[parts[i].Name], p)
 			}
 		}
 		if len(before) == 0 {
 			continue
 		}
-		if k > 0 {
-			f.Bound = strings.TrimPrefix(b.String(), f.Name+" ")
-		}
-		if !slices.ContainsFunc(s.History.HeldOut, func(p *Part) bool { return !few(b.Goal, p.base) }) {
-			f.Name = b.For(0).String()
+		for _, pairs := range days {
+			r, _ := ratio(pairs)
+			worst = max(worst, r)
 		}
 		d := result.Paired(before, after)
 		f.Before, f.After, f.Known = d.Base.Mean, d.Other.Mean, d.Ratio.Known
@@ -132,16 +203,25 @@ func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
 				f.Percent[i] = 0 // JSON has no other number
 			}
 		}
-		expected = append(expected, f)
+		if k > 0 {
+			f.Bound = strings.TrimPrefix(b.String(), f.Name+" ")
+			broken := !b.Kept(f.Before, f.After)
+			if f.Unclear = broken && f.Known && f.Percent[1] <= 100*b.Limit; broken && !f.Unclear {
+				a.Refuted = append(a.Refuted, fmt.Sprintf("%s: %s", b, f.Words()))
+			}
+		} else if !(f.Percent[0] < 0) {
+			a.Refuted = append(a.Refuted, fmt.Sprintf("%s: %s", f.Name, f.Words()))
+		}
+		a.Expected = append(a.Expected, f)
 	}
-	mark := s.judge.score(outcomes[0])
-	switch {
-	case !mark.kept():
-		a.Refuted = append(a.Refuted, s.judge.broken(mark)+" on a held-out day")
-	case len(expected) == 0 || expected[0].Bound != "" || !(expected[0].Percent[0] < 0):
-		a.Refuted = append(a.Refuted, s.Goal.String()+": no better on the held-out days")
-	default:
-		a.Found, a.Expected, a.Edits, a.Changes, a.Searched = true, expected, t.changes, words(t.changes), t.score.ratio-1
+	if lost := s.judge.score(outcomes[0], 0).lost; lost > 0 {
+		a.Refuted = append(a.Refuted, s.judge.broken(outcomes[0]))
+	} else if len(a.Expected) == 0 || a.Expected[0].Bound != "" {
+		a.Refuted = append(a.Refuted, fmt.Sprintf("%s: no job finishes there", s.judge[0].Goal))
+	}
+	a.Searched = s.at(t, len(s.History.Search)).ratio - 1
+	if a.Found = len(a.Refuted) == 0; a.Found {
+		a.Edits, a.Changes, a.Settings = t.changes, words(t.changes), s.Space.settings(t.changes)
 	}
 	return nil
 }
@@ -156,46 +236,68 @@ func (f *Figure) Words() string {
 }
 
 func (s *search) sentence(a *Answer) string {
-	days := unit.Count(int64(len(s.History.HeldOut)), "held-out day")
-	if s.History.Whole {
-		days = "the held-out third of the history"
+	h := s.History
+	where := fmt.Sprintf("%s that nothing had seen", unit.Count(int64(len(a.Confirmation)), "day"))
+	if h.Repeated {
+		where = fmt.Sprintf("%d perturbed replays that nothing had seen", len(h.Confirmation))
+	} else if strings.HasPrefix(a.Confirmation[0], "third") {
+		where = "the last third of the history, which nothing had seen"
 	}
 	switch {
 	case a.Found:
-		return fmt.Sprintf("%s: %s expected on %s, with every queue within its bound.", s.Goal, a.Expected[0].Words(), days)
+		var unclear []string
+		for _, f := range a.Expected {
+			if f.Unclear {
+				unclear = append(unclear, fmt.Sprintf("%s (%s)", f.Name, f.Words()))
+			}
+		}
+		within := "with every queue within its bound."
+		if len(unclear) > 0 {
+			within = "but whether these stay within their bounds cannot be told: " + strings.Join(unclear, ", ") + "."
+		}
+		return fmt.Sprintf("%s: %s on %s, %s", s.judge[0].Goal, a.Expected[0].Words(), where, within)
 	case a.Partial:
 		return "Keep the present settings: the search was stopped before an answer was confirmed."
 	case len(a.Refuted) > 0:
-		return fmt.Sprintf("Keep the present settings: the best %s of the search did not hold on %s.", unit.Count(int64(len(a.Refuted)), "candidate"), days)
+		return fmt.Sprintf("Keep the present settings: the best candidate, %+.1f %% in the search, did not hold on %s.", 100*a.Searched, where)
+	case len(a.Rejected) > 0:
+		return fmt.Sprintf("Keep the present settings: the best %s of the search did not hold on the validation.", unit.Count(int64(len(a.Rejected)), "candidate"))
 	}
 	return fmt.Sprintf("Keep the present settings: none of %s was better and kept every bound.", unit.Count(int64(a.Trials), "candidate"))
 }
 
 // notes say what a reader must know.
 func (s *search) notes() (notes []string) {
-	for _, b := range s.judge {
-		if slices.ContainsFunc(s.bases, func(r *result.Run) bool { return few(b.Goal, r) }) {
-			notes = append(notes, b.Queue+" has few jobs on some days: its mean is used there, not its 95th percentile")
+	h := s.History
+	asked := append(judge{{Goal: s.Goal}}, s.Keep...)
+	for k, b := range s.judge {
+		if k < len(asked) && asked[k].Statistic != b.Statistic || k >= len(asked) && s.Goal.Statistic != b.Statistic {
+			notes = append(notes, fmt.Sprintf("%s has fewer than %d jobs a day: its mean is used, not its 95th percentile", b.Queue, goal.MinJobs))
 		}
 	}
-	if s.History.Whole {
-		notes = append(notes, "the history is shorter than three days: it is cut into three parts, and the last one is held out; import a longer one to be surer")
+	notes = append(notes, fmt.Sprintf("goal and bounds are means over %d replays of each day: the history itself, and others in which submissions move by up to two minutes (less if it is short) and jobs of the same user and class change places within the hour",
+		len(h.Search)/h.Days))
+	switch {
+	case h.Repeated:
+		notes = append(notes, "the history is too short to keep a part of it from the search: the answer is confirmed on other replays of the same jobs; import a longer history to be surer")
+	case strings.HasPrefix(h.Search[0].Name, "third"):
+		notes = append(notes, "the history is shorter than three days: it is cut into thirds, and the last one confirms the answer; import a longer one to be surer")
 	}
 	if s.Time > 0 {
-		notes = append(notes, "the budget is a time: another run may find other settings; a budget in runs, such as 60runs, is reproducible")
-	}
-	if len(s.History.HeldOut) < 2 {
-		notes = append(notes, "there is one held-out day: the expected change has no interval")
+		notes = append(notes, "the budget is a time: another run may find other settings; a budget in runs, such as 200runs, is reproducible")
 	}
 	return notes
 }
 
-// curve is the trade-off over all candidates, on the first rung, where all of them ran.
+// curve is the trade-off over all candidates, on the first part, where all of them ran.
 func (s *search) curve() (list []Trade) {
 	for _, limit := range limits {
 		best := 1.0
 		for _, t := range s.trials {
-			if o := s.first(t); len(t.seen) >= len(s.cheap) && o.change <= limit+1e-9 && !math.IsInf(o.excess, 1) {
+			if len(t.seen) == 0 {
+				continue
+			}
+			if o := s.judge.score(t.seen[:1], 0); o.change <= limit+1e-9 && o.lost == 0 {
 				best = min(best, o.ratio)
 			}
 		}

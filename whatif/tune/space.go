@@ -16,8 +16,8 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
-// Space is the settings of a scheduler's file that may change. Every point in it is a valid file: siblings' capacities add up to 100, and no
-// maximum is below its capacity.
+// Space is the settings of a scheduler's file that may change. Every point in it is a valid file: siblings' capacities add up to
+// 100, and no maximum is below its capacity.
 type Space struct {
 	axes        []*axis
 	leaves, all []string          // paths of the queues
@@ -72,8 +72,8 @@ var ranges = map[conf.Kind]map[string]axis{
 // maxAxes bounds a space: a search in more dimensions finds nothing in any budget.
 const maxAxes = 2000
 
-// NewSpace makes the space of some settings of a scheduler's file. Each is a property (of every queue that can have it) or a queue's, with an
-// optional range or list: capacity, root.prod.user-limit-factor=1..10, node-locality-delay=0,40.
+// NewSpace makes the space of some settings of a scheduler's file. Each is a property (of every queue that can have it) or a
+// queue's, with an optional range or list: capacity, root.prod.user-limit-factor=1..10, node-locality-delay=0,40.
 func NewSpace(name string, file []byte, over []string) (*Space, error) {
 	s := &Space{queues: map[string]*queue{}, present: map[string]string{}}
 	kind := conf.Detect(file)
@@ -147,7 +147,7 @@ func (s *Space) capacity(q *conf.Queue) {
 		}
 		s.queues[k.Path] = its
 		for property, v := range map[string]string{
-			"maximum-capacity": "100", "user-limit-factor": number(k.UserLimitFactor), "minimum-user-limit-percent": number(k.MinimumUserLimitPercent),
+			"maximum-capacity": decimal(its.max), "user-limit-factor": number(k.UserLimitFactor), "minimum-user-limit-percent": number(k.MinimumUserLimitPercent),
 			"maximum-am-resource-percent": number(k.MaximumAMPercent), "ordering-policy": k.Ordering, "capacity": number(k.Capacity.Value),
 		} {
 			s.present[k.Path+"."+property] = v
@@ -195,7 +195,8 @@ func (a *axis) parse(span string) (err error) {
 // spread is the logarithm of the largest ratio of two siblings' capacities.
 const spread = 4.5
 
-// add adds a setting of a queue; a capacity in percent comes with those of all siblings, from whose weights the shares of 100 are computed.
+// add adds a setting of a queue; a capacity in percent comes with those of all siblings, from whose weights the shares of 100 are
+// computed.
 func (s *Space) add(a axis, explicit bool) error {
 	a.Value = s.present[a.name()]
 	named := func(o *axis) bool { return o.name() == a.name() }
@@ -223,6 +224,12 @@ func (s *Space) add(a axis, explicit bool) error {
 		return fmt.Errorf("%s is named twice", a.name())
 	}
 	a.place()
+	if q := s.queues[a.Queue]; q != nil && q.percent && a.Property == "maximum-capacity" && a.values == nil && a.high >= 100 {
+		a.at = 1
+		if floor := max(q.capacity, a.low); q.max < 100 && floor < 100 { // see maximum
+			a.at = topMax * clip((q.max-floor)/(100-floor))
+		}
+	}
 	s.axes = append(s.axes, &a)
 	return nil
 }
@@ -239,7 +246,7 @@ func (a *axis) place() {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(a.Value, a.suffix), 64)
 	switch {
 	case err != nil:
-	case a.Property == "maximum-capacity", v < 0: // no limit
+	case v < 0: // no limit
 		a.at = 1
 	default:
 		low, high := a.ends()
@@ -311,6 +318,26 @@ func (s *Space) Changes(p Point) (changes []edit.Change) {
 	return append(first, changes...)
 }
 
+// units of settings, as a table shows them.
+var unitOf = map[string]string{
+	"capacity": "% of the parent queue", "maximum-capacity": "% of the parent queue", "user-limit-factor": "times the queue's capacity, for a user",
+	"minimum-user-limit-percent": "% of the queue", "maximum-am-resource-percent": "of the queue, as a share", "maxAMShare": "of the queue, as a share",
+	"node-locality-delay": "offers missed", "maxRunningApps": "applications", "weight": "relative to its siblings",
+}
+
+// settings are changes with what they replace.
+func (s *Space) settings(changes []edit.Change) (list []Setting) {
+	for _, c := range changes {
+		name := strings.TrimSuffix(edit.Change{Queue: c.Queue, Property: c.Property}.String(), "=")
+		x := Setting{Name: name, Old: s.present[name], New: c.Value, Unit: unitOf[c.Property]}
+		if strings.HasSuffix(c.Value, "w") {
+			x.Unit = unitOf["weight"]
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
 // capacities are those that a point sets. Siblings without a value of their own share what the others leave, by their weights.
 func (s *Space) capacities(p Point) map[string]float64 {
 	set, weights := map[string]float64{}, map[string]float64{}
@@ -356,7 +383,10 @@ func equal(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y
 }
 
-// maximum is a maximum-capacity: from the capacity up to 100, which has a quarter of the axis for itself.
+// topMax is the coordinate from which on a maximum-capacity is 100: that is what most queues should have.
+const topMax = 0.75
+
+// maximum is a maximum-capacity: from the capacity up to 100.
 func (s *Space) maximum(a *axis, u float64, capacity map[string]float64) string {
 	floor, changed := capacity[a.Queue]
 	if !changed {
@@ -366,7 +396,7 @@ func (s *Space) maximum(a *axis, u float64, capacity map[string]float64) string 
 		v, _ := strconv.ParseFloat(a.value(u), 64)
 		return decimal(max(v, floor))
 	}
-	return decimal(max(floor, math.Ceil(max(floor, a.low)+min(1, u/0.75)*(100-max(floor, a.low)))))
+	return decimal(max(floor, math.Ceil(max(floor, a.low)+min(1, u/topMax)*(100-max(floor, a.low)))))
 }
 
 // divide turns weights into shares of a total with few digits whose sum is exact (largest remainders).
@@ -398,58 +428,6 @@ func divide(shares, weights map[string]float64, names []string, total float64) {
 
 // Present is the point of the present settings.
 func (s *Space) Present() Point { return slices.Repeat(Point{math.NaN()}, len(s.axes)) }
-
-// random draws a point.
-func (s *Space) random(r *rand.Rand) Point {
-	p := make(Point, len(s.axes))
-	for i := range p {
-		p[i] = r.Float64()
-	}
-	return p
-}
-
-// sparse draws a point that leaves about half of the settings as they are: fewer changes are easier to search, to read and to trust.
-func (s *Space) sparse(r *rand.Rand) Point {
-	p := s.Present()
-	for _, unit := range s.units() {
-		s.prior(r, p, unit)
-	}
-	return p
-}
-
-// prior draws what changes together, or leaves it as it is.
-func (s *Space) prior(r *rand.Rand, p Point, unit []int) {
-	if r.IntN(2) == 0 {
-		return
-	}
-	far := r.IntN(2) == 0
-	for _, i := range unit {
-		if p[i] = r.Float64(); !far {
-			p[i] = reflect(s.axes[i].at + wide*r.NormFloat64())
-		}
-	}
-}
-
-// around draws a point near another: half of its changes have other values, a tenth are reverted, and two or three are new. Most settings
-// do not matter: several new changes at once rarely do harm, and sooner include one that helps.
-func (s *Space) around(r *rand.Rand, near Point) Point {
-	p := slices.Clone(near)
-	for _, unit := range s.units() {
-		u, changed := r.Float64(), !math.IsNaN(p[unit[0]])
-		for _, i := range unit {
-			switch {
-			case changed && u < 0.5, !changed && u < 3*float64(len(unit))/float64(len(p)): // capacities have several axes
-				if !changed {
-					p[i] = s.axes[i].at
-				}
-				p[i] = reflect(p[i] + nearby*r.NormFloat64())
-			case changed && u > 0.9:
-				p[i] = math.NaN()
-			}
-		}
-	}
-	return p
-}
 
 // units are the axes that change together: siblings' capacities, and every other one alone.
 func (s *Space) units() (list [][]int) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -87,7 +88,8 @@ func (r *Row) run() *result.Run {
 	return &result.Run{Jobs: r.Jobs, Metrics: r.Metrics, ByQueue: r.ByQueue}
 }
 
-// Sweep runs the points shard, shard+of, shard+2 of, ... of a design on a part and writes the header and their rows in that order.
+// Sweep runs the points shard, shard+of, shard+2 of, ... of a design on a part and writes the header and their rows in that
+// order.
 func Sweep(ctx context.Context, d *Design, part *Part, head Header, shard, of, workers int, w io.Writer, progress func(done float64)) ([]Row, error) {
 	var mine []int
 	for i := shard; i < head.Points; i += of {
@@ -165,13 +167,15 @@ func Merge(files map[string]io.Reader, w io.Writer) ([]Row, error) {
 	return rows, err
 }
 
-// Ranked is a row with the relative change of the goal.
+// Ranked is a row with the relative change of the goal, and why it is no answer.
 type Ranked struct {
 	*Row
 	Change float64
+	Broken string // the bound that breaks most, or why the point is not valid; "": it keeps every bound
 }
 
-// Rank lists the rows of a sweep that keep every bound, best first. It needs the present settings, which are the first row; nil: they are not there.
+// Rank sorts the rows of a sweep, best first: those that keep every bound, then the others. It needs the present settings, which
+// are the first row; nil: they are not there.
 func Rank(rows []Row, a *Aim) []Ranked {
 	if len(rows) == 0 || rows[0].Point != 0 {
 		return nil
@@ -179,10 +183,21 @@ func Rank(rows []Row, a *Aim) []Ranked {
 	base, list := rows[0].run(), []Ranked{}
 	j := newJudge(a, []*result.Run{base})
 	for i := range rows {
-		if s := j.score([]outcome{j.compare(&Part{base: base}, rows[i].run())}); s.kept() && rows[i].Error == "" {
-			list = append(list, Ranked{&rows[i], s.ratio - 1})
+		r := Ranked{Row: &rows[i], Change: math.Inf(1), Broken: rows[i].Error}
+		if r.Broken == "" {
+			outcomes := []outcome{j.compare(base, rows[i].run())}
+			mark := j.score(outcomes, 0)
+			if r.Change = mark.ratio - 1; !mark.kept() {
+				r.Broken = j.broken(outcomes)
+			}
 		}
+		list = append(list, r)
 	}
-	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(a.Change, b.Change) })
+	slices.SortStableFunc(list, func(a, b Ranked) int {
+		if (a.Broken == "") != (b.Broken == "") {
+			return cmp.Compare(min(1, len(a.Broken)), min(1, len(b.Broken)))
+		}
+		return cmp.Compare(a.Change, b.Change)
+	})
 	return list
 }

@@ -4,10 +4,13 @@
 // change. One that is still running or waiting counts with its time so far: it can only take longer. A change that keeps applications from ending is
 // therefore noticed, and one that does no harm is never blamed for an application that was there before.
 //
+// Like is compared with like: an application since the change with those before it of the same user, name and size (see alike; the size is what its containers
+// held, which a setting of the scheduler does not change). Those since that have none are left out, and before counts as if it had had the applications since.
+//
 // A bound is broken if three things hold: the figure is beyond it; so is the lower end of a one-sided bootstrap interval of the change; and the
 // figure is beyond the bound in comparison with every stretch before the change that was as long as the watch. Looks are taken several times, so each has
 // its part of the error rate: over the whole watch, chance alone breaks a bound in at most one case of twenty. A bound is broken, too, if more
-// applications of its queue fail than before: those that are left may well be faster.
+// applications of its queue fail than before: those that are left may well be faster. No user decides alone: see Judge.
 package watch
 
 import (
@@ -15,7 +18,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -30,13 +32,21 @@ const (
 	MinApps   = 10    // on each side; with fewer nothing is concluded
 	errorRate = 0.05  // over all looks
 	resamples = 2000  // of the bootstrap
-	maxApps   = 1000  // per queue and side that enter it: the latest
+	maxApps   = 1000  // per queue before the change that enter it: the latest
+	maxPairs  = 500   // since
+	picks     = 3     // of the applications before that one since is compared with, in each resample
+	power     = 0.84  // normal quantile of 80 %
+	certain   = 2.81  // normal quantile of the error rate of one look
+	otherLoad = 1.25  // times as much work or as little is another load
 	MaxList   = 50000 // applications that are remembered
 )
 
 // App is an application as the ResourceManager shows it, with its own clock.
 type App struct {
 	ID, Queue string
+	User      string
+	Name      string
+	Held      float64 // MiB-seconds that its containers held, so far; 0: unknown
 	Submitted time.Time
 	Launched  time.Time // zero: unknown, or not yet
 	Finished  time.Time // zero: not yet
@@ -67,6 +77,7 @@ type Watch struct {
 	before []App           // ended, by the time they did
 	began  time.Time       // the latest time seen before the change, by the ResourceManager's clock
 	since  map[string]App
+	lasted time.Duration // since the change
 }
 
 // New makes a watch from a list of all applications, taken right before the change.
@@ -103,6 +114,7 @@ func (w *Watch) From() time.Time {
 // however the ResourceManager's clock jumps. What has finished stays as it was first seen, also if a ResourceManager that has restarted no longer
 // knows it.
 func (w *Watch) Add(apps []App, elapsed time.Duration) {
+	w.lasted = elapsed
 	for id, a := range w.since {
 		if a.Finished.IsZero() { // a ResourceManager may forget it
 			delete(w.since, id)
@@ -137,7 +149,13 @@ type Figure struct {
 	Change     float64 `json:"change"`     // relative
 	Low        float64 `json:"low"`        // of the interval of the change
 	High       float64 `json:"high"`
-	Enough     bool    `json:"enough"` // applications on both sides to conclude anything
+	Enough     bool    `json:"enough"`               // pairs to conclude anything
+	Pairs      int     `json:"pairs"`                // applications since with some before of the same user, name and size: what the figures are of
+	Likes      int     `json:"likes"`                // applications before that they are compared with
+	Detectable float64 `json:"detectable,omitempty"` // the change that such applications show 8 times of 10
+	Plain      float64 `json:"plain_before_s"`       // of all before, whatever their kinds
+	LoadBefore float64 `json:"load_before_mib"`      // what the queue's applications held per second of the time in which they were submitted
+	LoadSince  float64 `json:"load_since_mib"`
 	// Applications that failed or were killed have no figure.
 	FailedBefore int `json:"failed_before"`
 	Failed       int `json:"failed_since"`
@@ -146,18 +164,44 @@ type Figure struct {
 // Name is the goal with the statistic that stands in for its own.
 func (f *Figure) Name() string { return f.Statistic + f.Goal[strings.IndexByte(f.Goal, ' '):] }
 
-// values fills in the figures of a queue's applications before the change and since. It is an error if most before the change have none.
-func (w *Watch) values(g goal.Goal, f *Figure) (before, since []float64, err error) {
-	missing := 0
+// OtherLoad says whether the queue was used so much more or less than before that the figures include it: applications of the same kind wait longer for each
+// other.
+func (f *Figure) OtherLoad() bool {
+	return f.LoadBefore > 0 && f.LoadSince > 0 && max(f.LoadSince/f.LoadBefore, f.LoadBefore/f.LoadSince) >= otherLoad
+}
+
+// Told says what the figure could have shown, and what else it includes.
+func (f *Figure) Told() string {
+	if !f.Enough {
+		return fmt.Sprintf("%d of %d applications since have some before of the same user, name and size (%d), and %d on each side are needed: too few to tell",
+			f.Pairs, f.Apps, f.Likes, MinApps)
+	}
+	text := fmt.Sprintf("a change of %.0f %% or more would have been seen, 8 times of 10", 100*f.Detectable)
+	if f.OtherLoad() {
+		text += fmt.Sprintf("; the load of the queue changed by %+.0f %%, and the figures include that", 100*(f.LoadSince/f.LoadBefore-1))
+	}
+	return text
+}
+
+// values fills in the counts of a queue's applications before the change and since, and returns those that have figures. It is an error if most before the
+// change have none.
+func (w *Watch) values(g goal.Goal, f *Figure) (before, since []App, err error) {
+	missing, held, holders, first := 0, 0.0, 0, w.began
 	for i := range w.before {
 		a := &w.before[i]
-		v, ok := a.figure(g.Figure)
+		if !in(a, g) {
+			continue
+		}
+		held, holders = held+a.Held, holders+1
+		if a.Submitted.Before(first) {
+			first = a.Submitted
+		}
+		_, ok := a.figure(g.Figure)
 		switch {
-		case !in(a, g):
 		case !a.Succeeded:
 			f.FailedBefore++
 		case ok:
-			before = append(before, v)
+			before = append(before, *a)
 		default:
 			missing++
 		}
@@ -165,25 +209,32 @@ func (w *Watch) values(g goal.Goal, f *Figure) (before, since []float64, err err
 	if g.Figure == goal.Wait && missing > 0 && missing >= len(before) {
 		return nil, nil, fmt.Errorf("%q cannot be watched: the ResourceManager gives no launch time for %d of the %d applications, as for unmanaged AMs: use elapsed", g, missing, missing+len(before))
 	}
+	f.LoadBefore = perSecond(held, w.began.Sub(first))
+	usual := held / max(float64(holders), 1)
+	held = 0
 	for _, a := range slices.SortedFunc(maps.Values(w.since), func(a, b App) int { return cmp.Or(a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID)) }) {
-		v, ok := a.figure(g.Figure)
+		if !in(&a, g) {
+			continue
+		}
+		if held += a.Held; a.Finished.IsZero() { // a change that keeps it from ending is no lower load
+			held += max(usual-a.Held, 0)
+		}
+		_, ok := a.figure(g.Figure)
 		switch {
-		case !in(&a, g):
 		case !a.Finished.IsZero() && !a.Succeeded:
 			f.Failed++
 		case ok:
-			since = append(since, v)
+			since = append(since, a)
 			if a.Finished.IsZero() {
 				f.Unfinished++
 			}
 		}
 	}
-	before, since = last(before), last(since)
+	f.LoadSince = perSecond(held, w.lasted)
+	before = before[max(0, len(before)-maxApps):]
 	f.AppsBefore, f.Apps = len(before), len(since)
 	return before, since, nil
 }
-
-func last(values []float64) []float64 { return values[max(0, len(values)-maxApps):] }
 
 // Measure is a goal before and since the change, with the interval that belongs to one look.
 func (w *Watch) Measure(g goal.Goal) (f Figure, err error) {
@@ -192,22 +243,40 @@ func (w *Watch) Measure(g goal.Goal) (f Figure, err error) {
 	if err != nil {
 		return f, err
 	}
-	use := g.For(int64(min(len(before), cmp.Or(len(since), len(before)))))
-	f.Statistic, f.Before, f.Since = use.Statistic, number(use.Of(before)), number(use.Of(since))
-	if f.Enough = len(before) >= MinApps && len(since) >= MinApps && f.Before > 0; !f.Enough {
+	pairs := match(before, since, g.Figure, &f)
+	use := g.For(int64(min(cmp.Or(f.Likes, f.AppsBefore), cmp.Or(f.Pairs, f.AppsBefore))))
+	var all []float64
+	for i := range before {
+		v, _ := before[i].figure(g.Figure)
+		all = append(all, v)
+	}
+	f.Statistic, f.Plain = use.Statistic, number(use.Of(all))
+	f.Before = f.Plain
+	if f.Pairs > 0 {
+		as, bs := point(pairs)
+		f.Before, f.Since = number(use.Of(as)), number(use.Of(bs))
+	}
+	if f.Enough = f.Likes >= MinApps && f.Pairs >= MinApps && f.Before > 0; !f.Enough {
 		return f, nil
 	}
 	f.Change = f.Since/f.Before - 1
-	random := rand.New(rand.NewPCG(1, 2)) // the same applications give the same interval
-	changes := make([]float64, resamples)
-	a, b := make([]float64, len(before)), make([]float64, len(since))
-	for i := range changes {
-		changes[i] = number(use.Of(draw(random, b, since))/use.Of(draw(random, a, before)) - 1)
+	changes := resampled(pairs, use)
+	var sum, squares float64
+	for _, c := range changes {
+		sum, squares = sum+c, squares+c*c
 	}
-	slices.Sort(changes)
+	spread := math.Sqrt(max(squares/resamples-sum*sum/resamples/resamples, 0))
+	f.Detectable = number((certain + power) * spread / max(1+f.Change, 0.01))
 	tail := int(errorRate / Looks * resamples)
 	f.Low, f.High = changes[tail], changes[resamples-1-tail]
 	return f, nil
+}
+
+func perSecond(x float64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return x / d.Seconds()
 }
 
 // number is a finite number, as JSON has them.
@@ -218,13 +287,6 @@ func number(x float64) float64 {
 	return min(x, math.MaxFloat64)
 }
 
-func draw(random *rand.Rand, into, from []float64) []float64 {
-	for i := range into {
-		into[i] = from[random.IntN(len(from))]
-	}
-	return into
-}
-
 // Rejects says whether more applications fail than before, by more than noise: a change that makes the ResourceManager reject them improves every
 // figure of those that are left.
 func (f *Figure) Rejects() bool {
@@ -233,8 +295,7 @@ func (f *Figure) Rejects() bool {
 		return false
 	}
 	p := float64(f.FailedBefore+f.Failed) / (before + since)
-	const z = 2.81 // one-sided, with the error rate of one look
-	return float64(f.Failed)/since-float64(f.FailedBefore)/before > z*math.Sqrt(p*(1-p)*(1/before+1/since))
+	return float64(f.Failed)/since-float64(f.FailedBefore)/before > certain*math.Sqrt(p*(1-p)*(1/before+1/since))
 }
 
 // Broken says whether a bound is broken by more than noise, given its figure.
@@ -243,6 +304,10 @@ func (w *Watch) Broken(b goal.Bound, f *Figure) bool {
 		return false
 	}
 	use := goal.Goal{Statistic: f.Statistic, Figure: b.Figure, Queue: b.Queue}
+	mix := 1.0 // of the applications since, against all before
+	if f.Plain > 0 {
+		mix = f.Before / f.Plain
+	}
 	for i, end := len(w.before), w.began; i > 0; end = end.Add(-w.length) {
 		if last := w.before[i-1].Finished; last.Before(end) { // skip a stretch without any
 			end = last
@@ -253,7 +318,7 @@ func (w *Watch) Broken(b goal.Bound, f *Figure) bool {
 				stretch = append(stretch, v)
 			}
 		}
-		if len(stretch) >= MinApps && b.Kept(use.Of(stretch), f.Since) {
+		if len(stretch) >= MinApps && b.Kept(mix*use.Of(stretch), f.Since) {
 			return false
 		}
 	}

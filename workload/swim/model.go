@@ -11,6 +11,8 @@
 //	map time    = startUp + (input / maps) / mapRate
 //	reduce time = startUp + ((shuffle + output) / reduces) / reduceRate
 //
+// A replay on another cluster first changes the bytes: see Replay.
+//
 // A job that shuffles nothing is assumed map-only, with its output written by its maps; the files do not say.
 // Jobs are labelled light, medium or heavy by what they shuffle (below 1 MiB, up to 100 MiB, above).
 package swim
@@ -19,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/unit"
@@ -39,6 +43,50 @@ type Model struct {
 	Users          int            // jobs are assigned to this many users at random
 	Queues         []string       // each user submits to one of these; empty: all in "default"
 	Seed           uint64
+	Replay         Replay // sizes jobs as SWIM's replay tool does; zero: as the file has them
+}
+
+// Replay is a replay of the trace of a cluster on another one, as SWIM's GenerateReplayScript prepares it: bytes are scaled by the number of machines; every job
+// has some input, shuffle and output, and so a reduce; a job with more reduces than there are machines gets a fifth of their number.
+type Replay struct{ Machines, Traced int64 }
+
+// The least bytes of a replayed job.
+const (
+	replayedInput = 64 * unit.MiB
+	replayedOther = 1024
+)
+
+// ParseReplay reads MACHINES/TRACED, such as 50/3000.
+func ParseReplay(text string) (r Replay, err error) {
+	if text == "" {
+		return r, nil
+	}
+	machines, traced, _ := strings.Cut(text, "/")
+	if r.Machines, err = strconv.ParseInt(machines, 10, 32); err == nil {
+		r.Traced, err = strconv.ParseInt(traced, 10, 32)
+	}
+	if err != nil || r.Machines < 1 || r.Traced < 1 {
+		return Replay{}, fmt.Errorf("%q: want MACHINES/TRACED, such as 50/3000", text)
+	}
+	return r, nil
+}
+
+func (r Replay) String() string {
+	if r == (Replay{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", r.Machines, r.Traced)
+}
+
+// sizes are the bytes of a job's input, shuffle and output.
+func (r Replay) sizes(of [3]unit.Bytes) [3]unit.Bytes {
+	if r == (Replay{}) {
+		return of
+	}
+	for i, least := range [3]unit.Bytes{replayedInput, replayedOther, replayedOther} {
+		of[i] = max(unit.Bytes(min(float64(of[i])*float64(r.Machines)/float64(r.Traced), maxBytes)), least)
+	}
+	return of
 }
 
 // Default is the default model.
@@ -77,6 +125,8 @@ func (m *Model) Validate() error {
 		return fmt.Errorf("swim model: a container of %v", m.Ask)
 	case m.Users < 1 || m.Users > maxUsers:
 		return fmt.Errorf("swim model: %d users; want 1 to %d", m.Users, maxUsers)
+	case m.Replay.Machines < 0, (m.Replay.Machines > 0) != (m.Replay.Traced > 0):
+		return fmt.Errorf("swim model: a replay on %d machines of a trace of %d", m.Replay.Machines, m.Replay.Traced)
 	}
 	return nil
 }
@@ -94,14 +144,19 @@ func (m Model) Assumptions() []string {
 		am = fmt.Sprintf("an AM container of %v a job", m.AM)
 	}
 	mib := float64(unit.MiB)
-	return []string{
+	var list []string
+	if r := m.Replay; r != (Replay{}) {
+		list = append(list, fmt.Sprintf("swim: sizes as SWIM's replay tool makes them for %d machines of a trace of %d: bytes times %.4g, at least %v of input and %d bytes of shuffle and output a job; %d reduces where there would be more than %d",
+			r.Machines, r.Traced, float64(r.Machines)/float64(r.Traced), replayedInput, replayedOther, max(r.Machines/5, 1), r.Machines))
+	}
+	return append(list,
 		fmt.Sprintf("swim: one map for each %v of input, at least one; one reduce for each %d bytes of shuffle and output, 1 to %d; none when nothing is shuffled (the maps write the output)",
 			m.Block, int64(m.BytesPerReduce), m.ReduceCap),
 		fmt.Sprintf("swim: map time = %v + input of the map at %.4g MiB/s; reduce time = %v + shuffle and output of the reduce at %.4g MiB/s; no stragglers, no failures",
 			m.StartUp, m.MapRate/mib, m.StartUp, m.ReduceRate/mib),
 		fmt.Sprintf("swim: every task asks for %v; %s; reduces may take containers once %.4g %% of the maps are done", m.Ask, am, m.SlowStart*100),
 		fmt.Sprintf("swim: jobs dealt at random to %d users (seed %d), %s", m.Users, m.Seed, queues),
-	}
+	)
 }
 
 // Classes by shuffled bytes, as in the network-aware scheduling work on these files.
@@ -138,6 +193,9 @@ func (m *Model) reduces(shuffle, output unit.Bytes) int64 {
 		return 0
 	}
 	n := math.Round(float64(shuffle+output) / float64(m.BytesPerReduce))
+	if here := m.Replay.Machines; here > 0 && n > float64(here) {
+		n = float64(here / 5)
+	}
 	return int64(min(max(n, 1), float64(m.ReduceCap)))
 }
 

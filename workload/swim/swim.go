@@ -92,6 +92,7 @@ func (r *Reader) job(line []byte) (*workload.Job, error) {
 			return nil, r.lines.Errorf("%s: %w", what, err)
 		}
 	}
+	size = r.m.Replay.sizes(size)
 	user := int(workload.Uniform01(workload.Seed(r.m.Seed, userStream), uint64(r.jobs)) * float64(len(r.users)))
 	j := &workload.Job{
 		ID:     string(field[0]),

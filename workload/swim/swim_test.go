@@ -226,3 +226,42 @@ func FuzzSWIM(f *testing.F) {
 		}
 	})
 }
+
+// A replay on fewer machines has smaller jobs, each with 64 MiB of input and a reduce at least, and a fifth of the machines instead of too many reduces.
+func TestReplay(t *testing.T) {
+	m := Default()
+	var err error
+	if m.Replay, err = ParseReplay("50/3000"); err != nil || m.Replay.String() != "50/3000" {
+		t.Fatal(m.Replay, err)
+	}
+	lines := "small\t0\t0\t600\t0\t0\n" + "mid\t1\t1\t60000000000\t180000000000\t60000000000\n" + "huge\t2\t1\t60000000000000\t1800000000000\t1260000000000\n" +
+		"edge\t3\t1\t60000000000\t1800000000000\t1200000000000\n"
+	r, err := NewReader(strings.NewReader(lines), "x", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := workload.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		input, shuffle unit.Bytes
+		maps, reduces  int64
+	}{{64 << 20, 1024, 1, 1}, {1e9, 3e9, 8, 4}, {1e12, 3e10, 7451, 10}, {1e9, 3e10, 8, 50}} {
+		s := jobs[i].Stages
+		if len(s) != 2 || s[0].Input != want.input || s[1].After[0].Shuffle != want.shuffle || s[0].Tasks != want.maps || s[1].Tasks != want.reduces {
+			t.Errorf("%s: %+v", jobs[i].ID, s)
+		}
+	}
+	if a := strings.Join(r.Assumptions(), "\n"); !strings.Contains(a, "SWIM's replay tool makes them for 50 machines of a trace of 3000") {
+		t.Error(a)
+	}
+	if got := (Replay{Machines: 1 << 31, Traced: 1}).sizes([3]unit.Bytes{maxBytes, maxBytes, 1}); got != [3]unit.Bytes{maxBytes, maxBytes, 1 << 31} {
+		t.Error("a replay on too many machines:", got)
+	}
+	for _, bad := range []string{"50", "0/3000", "50/0", "a/b", "50/3000/1", "-1/2"} {
+		if r, err := ParseReplay(bad); err == nil {
+			t.Errorf("%s: %v", bad, r)
+		}
+	}
+}

@@ -14,6 +14,7 @@ func Presets() []struct{ Name, About string } {
 	return []struct{ Name, About string }{
 		{"demo", "a busy afternoon in three queues (etl, adhoc, ml): six hours, about 1,500 jobs, for a cluster of 320 containers"},
 		{"facebook", "a day with the mix of Facebook in 2010: 24,000 jobs, most of one map, a few of tens of thousands"},
+		{"week", "a week of 5,000 jobs in three queues (prod, batch, adhoc), with nights and a weekend, for a cluster like docs/examples/mycluster"},
 	}
 }
 
@@ -28,6 +29,8 @@ func Preset(name string) (Config, error) {
 		return demo(), nil
 	case "facebook":
 		return facebook(), nil
+	case "week":
+		return Config{Name: "week", Made: week, Seed: 1}, nil
 	}
 	return Config{}, fmt.Errorf("unknown synthetic workload %q: want one of %s", name, strings.Join(names, ", "))
 }

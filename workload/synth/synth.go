@@ -26,6 +26,7 @@ type Config struct {
 	Arrivals Arrivals  // of all classes that have none of their own
 	Classes  []Class
 	Seed     uint64
+	Made     func(seed uint64) workload.Slice // a list of jobs, in place of all of the above; nil: none
 }
 
 // Class is a kind of job.
@@ -146,6 +147,7 @@ type Source struct {
 	c       Config
 	streams []*stream
 	n       int64
+	made    workload.Source // of a list; nil: jobs are drawn
 }
 
 var _ workload.Source = (*Source)(nil)
@@ -162,6 +164,9 @@ type stream struct {
 
 // New returns the workload that c describes.
 func New(c Config) (*Source, error) {
+	if c.Made != nil {
+		return &Source{c: c, made: c.Made(c.Seed).Source()}, nil
+	}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -190,6 +195,9 @@ func New(c Config) (*Source, error) {
 
 // Next returns the next job; io.EOF after the last.
 func (s *Source) Next() (*workload.Job, error) {
+	if s.made != nil {
+		return s.made.Next()
+	}
 	if s.c.Jobs > 0 && s.n == s.c.Jobs {
 		return nil, io.EOF
 	}
@@ -212,6 +220,9 @@ func (s *Source) Next() (*workload.Job, error) {
 // Assumptions describes the workload, for users.
 func (s *Source) Assumptions() []string {
 	name := cmp.Or(s.c.Name, "own classes")
+	if s.made != nil {
+		return []string{fmt.Sprintf("synthetic workload (%s, seed %d): no real cluster behind it", name, s.c.Seed)}
+	}
 	return []string{fmt.Sprintf("synthetic workload (%s, %d classes of jobs, seed %d): no real cluster behind it", name, len(s.c.Classes), s.c.Seed)}
 }
 

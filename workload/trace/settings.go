@@ -6,6 +6,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/rumen"
+	"github.com/yardmaster/yardmaster/workload/swim"
 )
 
 // Settings are the user-visible options: how traces are read, and defaults for what they lack.
@@ -17,6 +18,8 @@ func Settings() []setting.Of[Options] {
 		setting.Duration("task-start-up", "", "part of every task's length that does not depend on its bytes", func(o *Options) *unit.Time { return &o.SWIM.StartUp }).On(SWIM),
 		setting.Amount("bytes-per-reduce", "", "shuffle and output of one reduce (default 10^9 bytes)", func(o *Options) *unit.Bytes { return &o.SWIM.BytesPerReduce }).On(SWIM),
 		setting.Number("reduce-cap", "", "max reduces per job", 1, 1<<30, func(o *Options) *int64 { return &o.SWIM.ReduceCap }).On(SWIM),
+		setting.Value("replay-on", "", "MACHINES/TRACED", "size jobs as SWIM's replay tool does for so many machines, of a trace of so many (FB-2010: 3000): bytes are scaled, every job has 64 MiB of input and a reduce at least, and "+
+			"where there would be more reduces than machines a fifth of these", func(o *Options) *swim.Replay { return &o.SWIM.Replay }, swim.ParseReplay, swim.Replay.String).On(SWIM),
 		setting.Share("slow-start", "", "share of a job's maps done before its reduces may take containers", false, func(o *Options) *float64 { return &o.SWIM.SlowStart }).On(SWIM, Rumen),
 		setting.Value("users", "", "N", "reassign the jobs of any workload to this many users; default for SWIM, which names none: 200", func(o *Options) *int { return &o.Users },
 			func(v string) (int, error) {

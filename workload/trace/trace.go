@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"
 	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
 // Options carries what each format needs beyond its files. Start from Defaults.
@@ -54,6 +55,9 @@ func Open(paths []string, opt Options) (_ *Workload, err error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no workload given: name a file")
 	}
+	if name, ok := strings.CutPrefix(paths[0], "synth:"); ok && len(paths) == 1 {
+		return openPreset(name, opt)
+	}
 	var files []*given
 	defer func() {
 		if err != nil {
@@ -74,6 +78,22 @@ func Open(paths []string, opt Options) (_ *Workload, err error) {
 		}
 	}
 	return open(files, opt)
+}
+
+// openPreset opens a synthetic workload by name, with its own seed.
+func openPreset(name string, opt Options) (*Workload, error) {
+	if opt.Format != "" {
+		return nil, fmt.Errorf("synth:%s is synthetic, and no %s file: give the format \"auto\"", name, opt.Format)
+	}
+	config, err := synth.Preset(name)
+	if err != nil {
+		return nil, err
+	}
+	src, err := synth.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Workload{Format: "synthetic", Files: []string{"synth:" + name}, src: opt.Deal().Source(src)}, nil
 }
 
 func open(files []*given, opt Options) (*Workload, error) {

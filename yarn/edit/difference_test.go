@@ -24,15 +24,19 @@ func TestDifference(t *testing.T) {
 		"": now,
 		"root.a.capacity=70 root.b.capacity=30 node-locality-delay=5 root.b.maximum-capacity=": file("root.queues=a,b", "root.a.capacity=70", "root.b.capacity=30", "node-locality-delay=5"),
 	} {
-		if got, err := edit.Difference("new.xml", now, then); err != nil || edit.Words(got) != want {
+		if got, _, err := edit.Difference("new.xml", now, then); err != nil || edit.Words(got) != want {
 			t.Errorf("%v, %v, want %s", got, err, want)
 		}
+	}
+	other := []byte(strings.Replace(string(now), "</configuration>", "<property><name>yarn.nodemanager.vmem</name><value>1</value></property></configuration>", 1))
+	if _, ignored, err := edit.Difference("new.xml", other, other); err != nil || fmt.Sprint(ignored) != "[yarn.nodemanager.vmem]" {
+		t.Errorf("ignored: %v, %v", ignored, err)
 	}
 	for want, then := range map[string][]byte{
 		"new.xml has other queues below root": file("root.queues=a", "root.a.capacity=100"),
 		"only with a CapacityScheduler's":     []byte("<allocations/>"),
 	} {
-		if _, err := edit.Difference("new.xml", now, then); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := edit.Difference("new.xml", now, then); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type Change struct {
 	Queue    string // its full path; "": the scheduler as a whole
 	Property string // as in the file: capacity, node-locality-delay, maxResources
-	Value    string
+	Value    string // "": the setting is removed
 }
 
 // String is the change as it is typed: root.prod.capacity=70.
@@ -35,12 +35,12 @@ func (c Change) name() string {
 // key is the name in a capacity-scheduler.xml.
 func (c Change) key() string { return conf.Prefix + c.name() }
 
-// Parse parses a change as it is typed. Names with dots are split at the longest known setting of a queue.
+// Parse parses a change as it is typed. Names with dots are split at the longest known setting of a queue. Nothing after the equals sign removes the setting.
 func Parse(word string) (Change, error) {
 	name, value, ok := strings.Cut(word, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
-	case !ok || name == "" || value == "":
+	case !ok || name == "":
 		return Change{}, fmt.Errorf("%q is no change of a setting: write root.prod.capacity=70", word)
 	case strings.ContainsAny(name+value, "<>&\r\n\t"):
 		return Change{}, fmt.Errorf("%q has a character that cannot be written to a scheduler's file", word)

@@ -42,6 +42,8 @@ func TestApply(t *testing.T) {
 	for _, c := range []struct{ file, words, old, fresh string }{
 		{capacityFile, "root.batch.capacity=40 root.adhoc.capacity=0", "<value>27</value>", "<value>40</value>"},
 		{capacityFile, "node-locality-delay=40", "</configuration>", "  <property><name>yarn.scheduler.capacity.node-locality-delay</name><value>40</value></property>\n</configuration>"},
+		{capacityFile, "root.prod.capacity=60 node-locality-delay=", "", ""}, // it was not there
+		{fairFile, "root.prod.weight=", "<weight>3</weight>", ""},
 		{fairFile, "root.prod.weight=5", "<weight>3", "<weight>5"},
 		{fairFile, "userMaxAppsDefault=5", "</allocations>", "  <userMaxAppsDefault>5</userMaxAppsDefault>\n</allocations>"},
 	} {
@@ -68,6 +70,7 @@ func TestApplyRefuses(t *testing.T) {
 	for _, c := range []struct{ file, words, want string }{
 		{capacityFile, "root.prod.capacity=70", "add up to 110, not to 100: scale root.batch and root.adhoc to 20.3 and 9.7? Add root.batch.capacity=20.3 root.adhoc.capacity=9.7"},
 		{capacityFile, "root.prod.capacity=100", "give all of them"},
+		{capacityFile, "root.prod.capacity=", "queue root.prod has no capacity"},
 		{capacityFile, "root.prd.capacity=70", "no queue root.prd; did you mean \"root.prod\"?"},
 		{capacityFile, "root.prod.capasity=70", "capasity is no setting of queue root.prod; did you mean \"capacity\"?"},
 		{capacityFile, "node-localty-delay=70", "did you mean \"node-locality-delay\"?"},
@@ -81,7 +84,7 @@ func TestApplyRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.words, err)
 		}
 	}
-	for _, word := range []string{"root.prod", "=7", "root.prod.capacity=", "root=7", "root.=7", "root.a.capacity=<b>"} {
+	for _, word := range []string{"root.prod", "=7", "root=7", "root=", "root.=7", "root.a.capacity=<b>"} {
 		if c, err := edit.Parse(word); err == nil {
 			t.Errorf("%q is %v", word, c)
 		}

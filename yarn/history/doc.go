@@ -44,6 +44,7 @@ type Options struct {
 	RM      bool         // query the ResourceManager
 	History bool         // query the JobHistoryServer
 	Files   Folder       // folder of history files; nil: query the JobHistoryServer for every job
+	Check   bool         // take only files that are what the JobHistoryServer knows of their jobs
 
 	Since   time.Time // applications that finished at this time or later; zero: all
 	Until   time.Time // and no later than this; zero: until now

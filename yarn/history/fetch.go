@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/jhist"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 type importer struct {
@@ -30,6 +31,10 @@ type importer struct {
 	damaged int64
 	first   error // error of the first damaged one
 	denied  int64
+	wrong   int64
+	example error // of the first file that is not what the servers know of its job
+
+	listed map[key]*rest.Job // by the history server
 }
 
 // fetch reads all sources into the store.
@@ -38,7 +43,7 @@ func (im *importer) fetch(ctx context.Context) error {
 	for _, source := range []struct {
 		asked bool
 		read  func(context.Context) error
-	}{{im.RM, im.askManager}, {im.Files != nil, im.readFiles}, {im.History, im.askHistory}, {im.RM, im.takeOthers}} {
+	}{{im.RM, im.askManager}, {im.History, im.listHistory}, {im.Files != nil, im.readFiles}, {im.History, im.askHistory}, {im.RM, im.takeOthers}} {
 		if source.asked {
 			if err := source.read(ctx); err != nil {
 				return err
@@ -46,6 +51,7 @@ func (im *importer) fetch(ctx context.Context) error {
 		}
 	}
 	im.tellDamaged()
+	im.tellCuts()
 	im.store.state.cover(im.Since, im.until())
 	return nil
 }
@@ -80,6 +86,9 @@ func (im *importer) from() time.Time {
 // readFiles reads the new history files, a few at a time.
 func (im *importer) readFiles(ctx context.Context) error {
 	im.progress(-1, "looking for history files")
+	if !im.Check {
+		im.tell("the history files are taken as they are: they were not checked against a history server's list")
+	}
 	dirs, err := folders(ctx, im.Files, im.from())
 	if err != nil {
 		if (closed(err) || gone(err)) && im.History {
@@ -176,6 +185,18 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 	if !ok || im.store.has(k) || !im.within(int64(h.Finish)) {
 		return nil
 	}
+	why, err := im.mismatch(ctx, k, h)
+	if err != nil {
+		return err
+	}
+	if why != nil {
+		im.mu.Lock()
+		defer im.mu.Unlock()
+		if im.wrong++; im.example == nil {
+			im.example = fmt.Errorf("%s: %w", h.ID, why)
+		}
+		return nil
+	}
 	var conf jobConf
 	if !im.NoConf {
 		conf, err = im.readConf(ctx, path.Join(path.Dir(r.path), h.ID+"_conf.xml"))
@@ -270,8 +291,24 @@ func (im *importer) because(err error) string {
 	return " (" + err.Error() + ")"
 }
 
+// tellCuts says which applications and jobs were not read as the servers sent them.
+func (im *importer) tellCuts() {
+	if im.Client == nil {
+		return
+	}
+	list := im.Client.Cuts(0)
+	if im.names.on() {
+		im.note(len(list), "applications or jobs have texts that were cut, or are too large to be read")
+		return
+	}
+	for _, text := range list {
+		im.tell("%s", text)
+	}
+}
+
 func (im *importer) tellDamaged() {
 	im.note(int(im.damaged), "jobs' histories could not be read or understood and are left out%s", im.because(im.first))
+	im.note(int(im.wrong), "history files are not what the servers know of their jobs and are left out%s", im.because(im.example))
 	im.note(int(im.denied), "history files may not be read by this user: ask as a member of the history server's group")
 }
 

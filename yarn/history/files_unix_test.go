@@ -55,7 +55,7 @@ func TestReadNamedEnds(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s was read", path)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s is read without end", path)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -59,9 +60,12 @@ func command(t *testing.T) string {
 	return bin
 }
 
+// forgedDir is where the jobs' own configurations say that history files are.
+const forgedDir = "/tmp/forged"
+
 // jobList is a mix of sizes, users, queues and kinds.
 func jobList() []hadoop.Job {
-	return []hadoop.Job{
+	list := []hadoop.Job{
 		{ID: "s1", Kind: "sleep", User: "alice", Queue: "prod", Maps: 2, Reduces: 1, MapTime: 1000, ReduceTime: 1000},
 		{ID: "s2", Kind: "sleep", User: "bob", Queue: "batch", Submit: 2000, Maps: 4, Reduces: 2, MapTime: 1500, ReduceTime: 500, MapMB: 512},
 		{ID: "w1", Kind: "wordcount", User: "carol", Queue: "adhoc", Submit: 4000, Maps: 2, Reduces: 1},
@@ -72,6 +76,12 @@ func jobList() []hadoop.Job {
 		{ID: "s5", Kind: "sleep", User: "bob", Queue: "batch", Submit: 34000, Maps: 2, Reduces: 1, MapTime: 500, ReduceTime: 500, AMMB: 768},
 		{ID: "s6", Kind: "sleep", User: "carol", Queue: "prod", Submit: 40000, Maps: 3, Reduces: 1, MapTime: 1200, ReduceTime: 600},
 	}
+	for i := range list {
+		c := map[string]string{"mapreduce.jobhistory.done-dir": forgedDir}
+		maps.Copy(c, list[i].Conf)
+		list[i].Conf = c
+	}
+	return list
 }
 
 // TestLabReal runs ten real jobs, imports them over REST and WebHDFS and simulates them.

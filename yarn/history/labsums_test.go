@@ -4,9 +4,11 @@ package history
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,8 +75,12 @@ func TestLabSums(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if _, err := Run(ctx, Options{Client: client, RM: true, Running: true, Now: time.Now(), Dir: dir, Jobs: "jobs.parquet"}); err != nil {
+	sum, err := Run(ctx, Options{Client: client, RM: true, Running: true, Now: time.Now(), Dir: dir, Jobs: "jobs.parquet"})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if text := fmt.Sprint(sum.Notes); before["alice"].LaunchTime > 0 || !strings.Contains(text, "do not say when they got their first container") {
+		t.Errorf("launched at %d: %s", before["alice"].LaunchTime, text)
 	}
 	after := list()
 	jobs := map[string]*workload.Job{}

@@ -180,6 +180,9 @@ func (im *importer) takeOthers(context.Context) error {
 			continue
 		}
 		t := tally{FromRM: 1}
+		if !a.launched() {
+			t.NoLaunch = 1
+		}
 		t.ended(a.Status)
 		if err := im.take(j, &t); err != nil {
 			return err

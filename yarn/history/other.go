@@ -14,7 +14,7 @@ import (
 // ApplicationMaster (AM), unless the application is unmanaged or held less than that. It returns nil for one that held nothing.
 func (b *builder) other(a *app) *workload.Job {
 	begin := a.Launch
-	if begin <= 0 || begin > a.Finished {
+	if !a.launched() {
 		begin = a.Started
 	}
 	ran := float64(a.Finished-begin) / 1000
@@ -49,6 +49,10 @@ func (b *builder) other(a *app) *workload.Job {
 	}
 	return j
 }
+
+// launched says whether it is known when the application got its first container. The ResourceManager tells it of AMs that it has started itself; of unmanaged ones,
+// and of containers that have ended, it keeps nothing.
+func (a *app) launched() bool { return a.Launch > 0 && a.Launch <= a.Finished }
 
 // step is the unit to which the scheduler rounds the memory of containers.
 func (b *builder) step() int64 {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,38 +16,29 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// askHistory takes the jobs that the history server lists and whose files were not found or unreadable. It takes two
+// askHistory takes the jobs that the history server lists and whose files were not found, unreadable or not theirs. It takes two
 // requests per job: its tasks and its counters.
 func (im *importer) askHistory(ctx context.Context) error {
-	im.progress(-1, "asking the history server")
 	server := im.Client.History()
-	var list []rest.Job
-	listed, late := 0, 0
-	for j, err := range server.Jobs(ctx, rest.JobFilter{FinishedFrom: im.Since, FinishedUntil: im.Until}) {
-		if err != nil {
-			return err
-		}
-		k, ok := parseKey(j.ID)
-		if !ok || j.FinishTime <= 0 {
-			continue
-		}
-		if listed++; listed > maxApps {
-			return fmt.Errorf("the history server lists more than %d jobs: ask for less with --since", maxApps)
-		}
+	var list []*rest.Job
+	late := 0
+	for k, j := range im.listed {
 		switch {
 		case im.store.has(k):
-		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged == 0:
+		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged+im.wrong == 0:
 			late++
 		default:
 			list = append(list, j)
 		}
 	}
-	if listed == 0 {
-		im.tell("the history server lists no job")
-	}
-	im.note(listed, "jobs that the history server lists")
+	slices.SortFunc(list, func(a, b *rest.Job) int {
+		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), cmp.Compare(a.ID, b.ID))
+	})
 	if late > 0 && im.apps == nil {
 		im.note(late, "jobs ended less than %v ago and their files are not in place yet: the next import takes them", lateHistory)
+	}
+	if im.Files != nil && len(list) > 0 {
+		im.note(len(list), "jobs that the history server lists have no usable file (%s): the history server is asked for them", list[0].ID)
 	}
 	if len(list) == 0 {
 		return nil
@@ -57,7 +51,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 	}
 	return parallel(ctx, im.Parallel, asker, func(do func(*rest.Job) bool) error {
 		for i := range list {
-			if !do(&list[i]) {
+			if !do(list[i]) {
 				break
 			}
 			im.progress(float64(i)/float64(len(list)), fmt.Sprintf("%d jobs", im.store.count()))
@@ -67,7 +61,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 }
 
 // oneConf reads the configuration of one job, for the AM size, which the server's other responses lack.
-func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []rest.Job) error {
+func (im *importer) oneConf(ctx context.Context, server *rest.MapReduce, list []*rest.Job) error {
 	if im.NoConf {
 		return nil
 	}
@@ -167,38 +161,20 @@ func outcome(state string) jhist.Outcome {
 	return jhist.Unended
 }
 
-// DoneDir queries the history server for the folder of finished files; "" if unknown.
+// DoneDir is the folder of finished files in HDFS by the history server's own configuration: a job's could name any.
 func DoneDir(ctx context.Context, c *rest.Client) (string, error) {
-	server := c.History()
-	for j, err := range server.Jobs(ctx, rest.JobFilter{Limit: 1}) {
-		if err != nil {
-			return "", err
-		}
-		props, err := server.JobConf(ctx, j.ID)
-		if err != nil {
-			return "", err
-		}
-		for _, name := range []string{"mapreduce.jobhistory.done-dir", "yarn.app.mapreduce.am.staging-dir"} {
-			p := props.Get(name)
-			if p == nil || strings.Contains(p.Value, "${") || p.Value == "" {
-				continue
-			}
-			dir := p.Value
-			if _, rest, ok := strings.Cut(dir, "://"); ok { // hdfs://host:port/path
-				if _, dir, ok = strings.Cut(rest, "/"); !ok {
-					continue
-				}
-				dir = "/" + dir
-			}
-			if name == "yarn.app.mapreduce.am.staging-dir" {
-				dir = strings.TrimSuffix(dir, "/") + "/history/done"
-			}
-			return dir, nil
-		}
-		break
+	const help = "give it with --done-dir (mapreduce.jobhistory.done-dir of the history server)"
+	p, err := c.HistoryConf(ctx)
+	if err != nil {
+		return "", fmt.Errorf("where the history files are is unknown: %w: %s", err, help)
 	}
-	return "", nil
+	x := p.Get("mapreduce.jobhistory.done-dir")
+	if x == nil || x.Value == "" || strings.Contains(x.Value, "${") {
+		return "", errors.New("the history server's configuration does not say where history files are: " + help)
+	}
+	u, err := url.Parse(x.Value) // hdfs://host:port/path
+	if err != nil || !path.IsAbs(u.Path) {
+		return "", fmt.Errorf("the history server keeps its files in %.80q, which is no folder: %s", x.Value, help)
+	}
+	return path.Clean(u.Path), nil
 }
-
-// DefaultDoneDir is the folder of history files if nothing is set: ${yarn.app.mapreduce.am.staging-dir}/history/done.
-const DefaultDoneDir = "/tmp/hadoop-yarn/staging/history/done"

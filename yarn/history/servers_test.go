@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -62,7 +64,8 @@ func capacityAnswers() answers {
  {"queueName":"dev","queuePath":"root.dev","capacity":30.000002,"maxCapacity":50.0,"state":"RUNNING","mode":"percentage","weight":-1.0,"queues":{"queue":[
   {"queueName":"a","queuePath":"root.dev.a","capacity":100.0,"maxCapacity":100.0,"state":"RUNNING","mode":"percentage","weight":-1.0}]}}]}}}}`,
 		"/conf": `<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>512</value></property>
-<property><name>yarn.resourcemanager.nodemanagers.heartbeat-interval-ms</name><value>3000</value></property><property><name>hadoop.tmp.dir</name><value>/x</value></property></configuration>`,
+<property><name>yarn.resourcemanager.nodemanagers.heartbeat-interval-ms</name><value>3000</value></property><property><name>hadoop.tmp.dir</name><value>/x</value></property>
+<property><name>mapreduce.jobhistory.done-dir</name><value>${staging}/done</value></property><property><name>staging</name><value>hdfs://nn:9000/mr</value></property></configuration>`,
 		"/ws/v1/cluster/scheduler-conf": `{"property":[{"name":"yarn.scheduler.capacity.root.queues","value":"prod,dev"},{"name":"yarn.scheduler.capacity.root.prod.capacity","value":"70"},
  {"name":"yarn.scheduler.capacity.root.dev.capacity","value":"30"},{"name":"yarn.scheduler.capacity.root.dev.queues","value":"a"},{"name":"yarn.scheduler.capacity.root.dev.a.capacity","value":"100"},
  {"name":"yarn.scheduler.capacity.root.dev.a.user-settings.dave.weight","value":"2"},{"name":"yarn.scheduler.capacity.root.prod.acl_submit_applications","value":"dave"},
@@ -84,7 +87,7 @@ func capacityAnswers() answers {
  {"name":"MB_MILLIS_MAPS","totalCounterValue":102400000},{"name":"MILLIS_MAPS","totalCounterValue":50000},{"name":"MB_MILLIS_REDUCES","totalCounterValue":102400000},
  {"name":"MILLIS_REDUCES","totalCounterValue":25000},{"name":"VCORES_MILLIS_REDUCES","totalCounterValue":50000},{"name":"HDFS_BYTES_READ","totalCounterValue":777}]}]}}`,
 		"/ws/v1/history/mapreduce/jobs/job_1700000000000_0004/conf": `{"conf":{"path":"x","property":[{"name":"yarn.app.mapreduce.am.resource.mb","value":"768"},
- {"name":"mapreduce.jobhistory.done-dir","value":"hdfs://nn:9000/mr/done"}]}}`,
+ {"name":"mapreduce.jobhistory.done-dir","value":"/user/dave/forged"}]}}`,
 	}
 }
 
@@ -98,6 +101,26 @@ func served(t *testing.T, a answers) Options {
 	}
 	return Options{
 		Client: c, RM: true, History: true, Now: time.UnixMilli(ms0).Add(time.Hour), Dir: filepath.Join(t.TempDir(), "out"), Jobs: "jobs.parquet", Source: s.URL,
+	}
+}
+
+// An application without the time of its first container is noted: nothing tells its wait from its work.
+func TestNoLaunchTime(t *testing.T) {
+	known := capacityAnswers()
+	if sum, _ := imported(t, served(t, known)); strings.Contains(fmt.Sprint(sum.Notes), "first container") {
+		t.Errorf("they say it: %v", sum.Notes)
+	}
+	unknown := capacityAnswers()
+	for path, text := range unknown {
+		unknown[path] = regexp.MustCompile(`"launchTime":\d+`).ReplaceAllString(text, `"launchTime":0`)
+	}
+	sum, jobs := imported(t, served(t, unknown))
+	if !strings.Contains(fmt.Sprint(sum.Notes), "do not say when they got their first container") {
+		t.Errorf("they do not say it: %v", sum.Notes)
+	}
+	r, err := jobfile.Open(sum.Files[0])
+	if err != nil || !strings.Contains(fmt.Sprint(r.Notes()), "do not say when they got their first container") {
+		t.Errorf("the file of %d jobs does not say it: %v, %v", len(jobs), r.Notes(), err)
 	}
 }
 

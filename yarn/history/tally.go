@@ -20,6 +20,7 @@ type tally struct {
 	NoConf                   int64 // jobs whose own configuration could not be read
 	OverREST                 int64 // jobs taken from the history server
 	FromRM                   int64 // applications that only the ResourceManager knows
+	NoLaunch                 int64 // of these, without the time of their first container
 	Quantiles                int64 // stages with so many tasks that their lengths are a table
 	Restarted                int64 // jobs whose AM was started more than once
 	Near, InRack, Far        int64 // attempts of maps by where their input was
@@ -90,6 +91,7 @@ func (t *tally) counts() []counted {
 		{&t.NoConf, "jobs' own configurations were not read: the size of their AM and their slow-start are assumed"},
 		{&t.OverREST, "jobs were taken from the history server's answers: hosts, failed attempts and shuffle times are not known"},
 		{&t.FromRM, "applications are known to the ResourceManager only: containers that hold their memory-seconds and vcore-seconds"},
+		{&t.NoLaunch, "applications do not say when they got their first container, as unmanaged ones never do: their wait counts as work, and a replay waits again"},
 		{&t.Quantiles, "stages have so many tasks that their lengths are kept as a table of quantiles, without hosts"},
 		{&t.Restarted, "jobs had their AM started more than once: it is started once"},
 		{&t.Near, ""},

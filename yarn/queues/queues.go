@@ -46,7 +46,7 @@ var policies = map[string]policy{
 	"comp":     {"-levels", "-l", 2, nil, true},
 	"tags":     {"-levels", "-l", 2, []float64{0.5}, false},
 	"sita":     {"-levels", "-l", 2, []float64{0.3}, false},
-	"deadline": {"-deadlines", "-d", 4, nil, false},
+	"deadline": {"-deadlines", "-d", 5, nil, false},
 }
 
 // Policies are the policies that need queues.

@@ -19,6 +19,8 @@ type Client struct {
 	rm, history, files *server
 	named              []*url.URL // the ResourceManagers, in the order of the options
 
+	cuts cuts
+
 	mu    sync.Mutex
 	nodes int64 // max active nodes seen, for Ready
 }

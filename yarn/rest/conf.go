@@ -18,6 +18,13 @@ func (c *Client) Conf(ctx context.Context) (*conf.Properties, error) {
 	return c.properties(ctx, confCall(c.rm), "the ResourceManager's configuration")
 }
 
+// HistoryConf reads the configuration that the JobHistoryServer runs with.
+func (c *Client) HistoryConf(ctx context.Context) (*conf.Properties, error) {
+	k := confCall(c.history)
+	k.what = "read the history server's configuration"
+	return c.properties(ctx, k, "the history server's configuration")
+}
+
 func confCall(s *server) *call {
 	return &call{what: "read the ResourceManager's configuration", server: s, path: "/conf", accept: "application/xml, application/json;q=0.5"}
 }

@@ -21,7 +21,7 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := 0
-		err := decodeList(bytes.NewReader(data), 1<<16, 1<<20, []string{"apps", "app"}, func(App) error { n++; return nil })
+		err := decodeList(bytes.NewReader(data), 1<<16, 1<<20, []string{"apps", "app"}, func(App) error { n++; return nil }, func(Cut) {})
 		if err == nil && !json.Valid(data) {
 			t.Errorf("took %q, which is not JSON", data)
 		}
@@ -30,7 +30,7 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%d applications in %q", n, data)
 			}
 		}
-		_ = decodeList(bytes.NewReader(data), 1<<16, 1<<20, []string{"FileStatuses", "FileStatus"}, func(FileStatus) error { return nil })
+		_ = decodeList(bytes.NewReader(data), 1<<16, 1<<20, []string{"FileStatuses", "FileStatus"}, func(FileStatus) error { return nil }, func(Cut) {})
 		for _, v := range []any{&Info{}, &Metrics{}, &Node{}, &App{}, &Job{}, &Task{}, &CounterGroup{}, &Queue{}} {
 			if err := decodeWhole(data, v); err == nil && !json.Valid(data) {
 				t.Errorf("%s took %q, which is not JSON", reflect.TypeOf(v), data)

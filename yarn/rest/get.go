@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"time"
@@ -31,7 +32,7 @@ func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) err
 			return err
 		}
 		if int64(len(data)) > most {
-			return malformed("the answer is larger than %v", unit.Bytes(most))
+			return tooLarge(most)
 		}
 		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
 			return htmlError(title)
@@ -51,8 +52,13 @@ func (c *Client) maxHeld(k *call) int64 {
 	return c.o.MaxAnswer
 }
 
-// maxElement bounds one element of a list, in bytes.
-const maxElement = 1 << 20
+// maxElement bounds one element of a list, in bytes once its texts are cut. A job that waits for containers on a thousand nodes
+// takes 1 MiB.
+const maxElement = 8 << 20
+
+func tooLarge(most int64) error {
+	return &FormatError{Reason: fmt.Sprintf("the answer is larger than %v", unit.Bytes(most)), Hint: "look at what it sends, with curl"}
+}
 
 // list iterates over the elements under the keys as they arrive. It ends after an error.
 func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.Seq2[T, error] {
@@ -64,14 +70,14 @@ func list[T any](ctx context.Context, c *Client, k *call, keys ...string) iter.S
 			if title, page := pageTitle(head, a.Header.Get("Content-Type")); page {
 				return htmlError(title)
 			}
-			err := decodeList(r, min(c.o.MaxAnswer, maxElement), c.o.MaxList, keys, func(v T) error {
+			err := decodeList(r, min(c.maxHeld(k), maxElement), c.o.MaxList, keys, func(v T) error {
 				handed = true
 				a.slot.free() // whoever gets an element may query the same server
 				if !yield(v, nil) {
 					return errStop
 				}
 				return a.slot.take(ctx)
-			})
+			}, c.cuts.add)
 			if err != nil && handed && !errors.Is(err, errStop) {
 				return &givenUp{err}
 			}

@@ -108,7 +108,7 @@ func TestParallel(t *testing.T) {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		for end := time.Now().Add(2 * time.Second); most.Load() < 3 && time.Now().Before(end); { // until the others are here, too
+		for end := time.Now().Add(20 * time.Second); most.Load() < 3 && time.Now().Before(end); { // until the others are here, too
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(5 * time.Millisecond) // for a fourth

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -16,37 +17,31 @@ var errStop = errors.New("no more wanted")
 
 // budget is a reader that fails if more than allowed was read since the last grant.
 type budget struct {
-	r           io.Reader
-	left, each  int64 // until the next grant
-	total, read int64
+	r          io.Reader
+	left, each int64 // until the next grant
 }
 
 func (b *budget) Read(p []byte) (int, error) {
-	room := min(b.left, b.total-b.read)
-	if room <= 0 {
-		if b.total <= b.read {
-			return 0, malformed("the answer is larger than %v", unit.Bytes(b.total))
-		}
-		return 0, malformed("one element of the answer is larger than %v", unit.Bytes(b.each))
+	if b.left <= 0 {
+		return 0, malformed("one value of the answer is larger than %v", unit.Bytes(b.each))
 	}
-	if int64(len(p)) > room {
-		p = p[:room]
-	}
-	n, err := b.r.Read(p)
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
-	b.read += int64(n)
 	return n, err
 }
 
 func (b *budget) grant() { b.left = b.each }
 
-// decodeList hands over the elements of the list under the keys, one at a time. The rest of the response is read to its
-// end, because a response that is truncated after the list may lack elements.
-func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func(T) error) error {
-	b := &budget{r: r, each: each, left: each, total: total}
+// decodeList hands over the elements of the list under the keys, one at a time, and reports those that were cut. An element of
+// more than each bytes is left out. The rest of the response is read to its end, because a response that is truncated after the
+// list may lack elements.
+func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func(T) error, report func(Cut)) error {
+	c := &cutter{r: r, keep: maxText, most: total}
+	source := bufio.NewReaderSize(c, maxText)
+	b := &budget{r: source, each: 4 * maxText, left: 4 * maxText}
 	dec := json.NewDecoder(b)
 	dec.UseNumber()
-	l := lister[T]{dec, b, keys, yield}
+	l := lister[T]{dec: dec, b: b, source: source, cutter: c, each: each, keys: keys, yield: yield, report: report}
 	err := l.descend(0)
 	if err == nil {
 		if _, after := dec.Token(); !errors.Is(after, io.EOF) {
@@ -57,22 +52,34 @@ func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func
 		}
 	}
 	if err != nil && !errors.Is(err, errStop) {
-		return jsonError(err, b.read)
+		return jsonError(err, c.read)
 	}
 	return err
 }
 
 type lister[T any] struct {
-	dec   *json.Decoder
-	b     *budget
-	keys  []string
-	yield func(T) error
+	dec    *json.Decoder
+	b      *budget
+	source *bufio.Reader // of b
+	cutter *cutter
+	each   int64 // max bytes of an element
+	keys   []string
+	yield  func(T) error
+	report func(Cut)
+
+	start int64 // of the element
+	cut   Cut   // in it
+}
+
+// token reads the next token.
+func (l *lister[T]) token() (json.Token, error) {
+	l.b.grant()
+	return l.dec.Token()
 }
 
 // descend reads the value at depth i of the keys.
 func (l *lister[T]) descend(i int) error {
-	l.b.grant()
-	t, err := l.dec.Token()
+	t, err := l.token()
 	if err != nil {
 		return err
 	}
@@ -101,9 +108,8 @@ func (l *lister[T]) descend(i int) error {
 func (l *lister[T]) object(i int) error {
 	found := false
 	other := map[string]any{}
-	for l.dec.More() {
-		l.b.grant()
-		t, err := l.dec.Token()
+	for l.more() {
+		t, err := l.token()
 		if err != nil {
 			return err
 		}
@@ -139,47 +145,123 @@ func (l *lister[T]) object(i int) error {
 }
 
 func (l *lister[T]) elements(path string) error {
-	for l.dec.More() {
-		l.b.grant()
-		var x any
-		if err := l.dec.Decode(&x); err != nil {
-			return err
+	for l.more() {
+		l.begin()
+		x, err := l.element()
+		if err == nil {
+			err = l.hand(x, path)
 		}
-		if err := l.hand(x, path); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	_, err := l.dec.Token()
+	_, err := l.token()
 	return err
+}
+
+// element reads an element: in one go if it is small, for that is twice as fast.
+func (l *lister[T]) element() (x any, err error) {
+	if !near(l.dec, l.source) {
+		return l.value("", 1)
+	}
+	l.b.grant()
+	err = l.dec.Decode(&x)
+	return x, err
 }
 
 // single reads the members of an object, whose opening brace was read, as the only element.
 func (l *lister[T]) single(path string) error {
-	m := map[string]any{}
-	for l.dec.More() {
-		t, err := l.dec.Token()
-		if err != nil {
-			return err
-		}
-		var x any
-		if err := l.dec.Decode(&x); err != nil {
-			return err
-		}
-		name, _ := t.(string)
-		m[name] = x
-	}
-	if _, err := l.dec.Token(); err != nil {
+	l.begin()
+	m, err := l.members(2)
+	if err != nil || len(m) == 0 {
 		return err
 	}
-	if len(m) == 0 {
-		return nil
-	}
 	return l.hand(m, path)
+}
+
+func (l *lister[T]) begin() {
+	l.cutter.takeCut(l.dec.InputOffset()) // what was cut before it is not its own
+	l.start, l.cut = l.dec.InputOffset(), Cut{}
+}
+
+// more says whether the list or object goes on.
+func (l *lister[T]) more() bool {
+	l.b.grant()
+	return l.dec.More()
+}
+
+// large says whether the element takes more than it may. From there on it is read without being kept.
+func (l *lister[T]) large() bool { return l.dec.InputOffset()-l.start > l.each }
+
+// value reads a value, which is under a name; depth is how many lists and objects of the element are open around it, the list of
+// elements among them.
+func (l *lister[T]) value(name string, depth int) (any, error) {
+	t, err := l.token()
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxDepth {
+		return nil, tooDeep()
+	}
+	switch t {
+	case json.Delim('{'):
+		return l.members(depth + 1)
+	case json.Delim('['):
+		list := []any{}
+		for l.more() {
+			x, err := l.value(name, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if !l.large() {
+				list = append(list, x)
+			}
+		}
+		_, err = l.token()
+		return list, err
+	}
+	if n := l.cutter.takeCut(l.dec.InputOffset()); n > l.cut.Bytes {
+		l.cut.Field, l.cut.Bytes = name, n
+	}
+	return t, nil
+}
+
+// members reads the members of an object, whose opening brace was read.
+func (l *lister[T]) members(depth int) (map[string]any, error) {
+	m := map[string]any{}
+	for l.more() {
+		t, err := l.token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := t.(string)
+		x, err := l.value(name, depth)
+		if err != nil {
+			return nil, err
+		}
+		if !l.large() || depth == 2 && (name == "id" || name == "user") { // which name an element that is left out
+			m[name] = x
+		}
+	}
+	_, err := l.token()
+	return m, err
 }
 
 func (l *lister[T]) hand(x any, path string) error {
 	if x == nil {
 		return nil
+	}
+	if size := l.dec.InputOffset() - l.start; size > l.each {
+		l.cut.Bytes, l.cut.LeftOut = size, true
+	}
+	if l.cut.Bytes > 0 {
+		if m, ok := x.(map[string]any); ok {
+			l.cut.ID, _ = m["id"].(string)
+			l.cut.User, _ = m["user"].(string)
+		}
+		if l.report(l.cut); l.cut.LeftOut {
+			return nil
+		}
 	}
 	var v T
 	if err := fill(x, reflect.ValueOf(&v).Elem(), path+"[]"); err != nil {
@@ -188,18 +270,22 @@ func (l *lister[T]) hand(x any, path string) error {
 	return l.yield(v)
 }
 
+// maxDepth is how deep values may be nested.
+const maxDepth = 1000
+
+func tooDeep() error { return malformed("the answer is nested more than %d deep", maxDepth) }
+
 // skip skips one value.
 func (l *lister[T]) skip() error {
 	for depth := 0; ; {
-		l.b.grant()
-		t, err := l.dec.Token()
+		t, err := l.token()
 		if err != nil {
 			return err
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			if depth++; depth > 1000 {
-				return malformed("the answer is nested more than 1000 deep")
+			if depth++; depth > maxDepth {
+				return tooDeep()
 			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--

@@ -47,7 +47,7 @@ func TestLyingAMs(t *testing.T) {
 		m.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	c, err := rest.New(rest.Options{RM: []string{s.URL}, RMRate: -1, Timeout: 5 * time.Second})
+	c, err := rest.New(rest.Options{RM: []string{s.URL}, RMRate: -1, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestLyingAMs(t *testing.T) {
 	}
 	began := time.Now()
 	seen, err := y.Snapshot(t.Context())
-	if took := time.Since(began); err != nil || took > amAnswers+time.Second {
+	if took := time.Since(began); err != nil || took > 5*amAnswers {
 		t.Errorf("after %v: %v", took, err)
 	}
 	for i, j := range seen.Jobs {

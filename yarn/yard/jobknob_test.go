@@ -113,7 +113,7 @@ func TestJobKnobsArePutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	taken := 0
 	err = live.Run(ctx, live.Options{

@@ -20,9 +20,15 @@ func TestStrangersDoNotBlind(t *testing.T) {
 	m.version = "3.3.6" // rejects whole names
 	m.apps = append(threeApps(), app(6, "RUNNING", map[string]any{"queue": "root.other", "name": strings.Repeat("x", 2<<20)}))
 	m.mu.Unlock()
+	if s, err := y.Snapshot(t.Context()); err != nil || len(s.Jobs) != 4 {
+		t.Errorf("an application of 2 MiB: %v, %d jobs", err, len(s.Jobs))
+	}
+	m.mu.Lock()
+	m.apps = append(threeApps(), app(6, "RUNNING", map[string]any{"queue": "root.other", "elapsedTime": map[string]any{}}))
+	m.mu.Unlock()
 	_, err := y.Snapshot(t.Context())
 	if err == nil {
-		t.Error("the list of all can be read, with an application of 2 MiB")
+		t.Error("the list of all can be read, with an application that is none")
 	}
 	if s, err := y.Snapshot(t.Context()); err != nil || len(s.Jobs) != 3 {
 		t.Errorf("the next sample: %v, %d jobs", err, len(s.Jobs))

@@ -215,7 +215,7 @@ func (m *manager) try(t *testing.T, o Options) (*Yard, error) {
 	t.Helper()
 	s := httptest.NewServer(m)
 	t.Cleanup(s.Close)
-	c, err := rest.New(rest.Options{RM: []string{s.URL}, RMRate: -1, Retries: -1, Timeout: 5 * time.Second})
+	c, err := rest.New(rest.Options{RM: []string{s.URL}, RMRate: -1, Retries: -1, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package classify
 
 import (
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/yardmaster/yardmaster/internal/svm"
 	"github.com/yardmaster/yardmaster/policy"
@@ -69,30 +67,40 @@ func (f Features) Mispredicted(signed float64) Features {
 	return f
 }
 
+// Example is a job whose better side is known.
+type Example struct {
+	Features
+	Up   bool    // it runs faster on scale-up machines
+	Work float64 // container-seconds on scale-out machines
+}
+
 // Classifier decides on which machines a job runs best.
 type Classifier interface {
 	// Decision is positive for scale-up machines; its absolute value says how clear that is.
 	Decision(f Features) float64
 }
 
-// SVM classifies by a support vector machine over the logarithms of the features, standardised. A feature outside the range of the training set
-// counts as its end: farther out, the decision of a radial kernel is arbitrary.
+// SVM classifies by a support vector machine over the logarithms of maps and of shuffled gigabytes, standardised. A feature outside the range of the
+// training set counts as its end: farther out, the decision of a radial kernel is arbitrary. For the same reason the shuffle is in gigabytes: an unknown one,
+// which is 0, must not lie far from all examples, as the logarithm of bytes would put it; and reduces, which follow the shuffle, are left out.
 type SVM struct {
-	Format int        `json:"format"`
-	About  string     `json:"about"` // what it was trained on
-	Mean   [3]float64 `json:"mean"`
-	Scale  [3]float64 `json:"scale"` // standard deviations
-	Low    [3]float64 `json:"low"`   // range of the training set, as logarithms
-	High   [3]float64 `json:"high"`
-	Model  svm.Model  `json:"svm"`
+	Format int       `json:"format"`
+	About  string    `json:"about"` // what it was trained on
+	Mean   vector    `json:"mean"`
+	Scale  vector    `json:"scale"` // standard deviations
+	Low    vector    `json:"low"`   // range of the training set, as logarithms
+	High   vector    `json:"high"`
+	Model  svm.Model `json:"svm"`
 }
+
+type vector = [2]float64
 
 var _ Classifier = (*SVM)(nil)
 
-const format = 1
+const format = 2
 
-func logs(f Features) [3]float64 {
-	return [3]float64{math.Log1p(float64(f.Maps)), math.Log1p(float64(f.Reduces)), math.Log1p(float64(f.Shuffle))}
+func logs(f Features) vector {
+	return vector{math.Log1p(float64(f.Maps)), math.Log1p(float64(f.Shuffle) / 1e9)}
 }
 
 // Decision is that of the support vector machine.
@@ -102,7 +110,7 @@ func (c *SVM) Decision(f Features) float64 {
 	return c.Model.Decision(x[:])
 }
 
-func (c *SVM) standardise(x *[3]float64) {
+func (c *SVM) standardise(x *vector) {
 	for k := range x {
 		x[k] = (min(max(x[k], c.Low[k]), c.High[k]) - c.Mean[k]) / c.Scale[k]
 	}
@@ -121,18 +129,32 @@ type Training struct {
 // steps limits a training of the search; the final one has no such limit.
 const steps = 50_000
 
-// Train trains a classifier with the parameters that cross validation finds best, and returns their cross-validated accuracy.
-func Train(features []Features, up []bool, t Training) (*SVM, svm.Score, error) {
+func side(up bool) int {
+	if up {
+		return 1
+	}
+	return 0
+}
+
+// Train trains a classifier with the parameters that cross validation finds best by the work that is misplaced: the large jobs' share of work on scale-up
+// machines and the small jobs' share of jobs on scale-out machines count alike. The score that it returns is 1 less the mean of the two.
+func Train(examples []Example, t Training) (*SVM, svm.Score, error) {
 	if t.Grid == nil {
 		t.Grid = svm.Grid([2]int{-5, 15}, [2]int{-15, 3}, 2)
 	}
 	t.Folds, t.Examples = unit.Positive(t.Folds, 5), unit.Positive(t.Examples, 1000)
 	c := &SVM{Format: format, About: t.About}
-	pick := sample(features, t.Examples, t.Seed)
-	x, y := make([][3]float64, len(pick)), make([]bool, len(pick))
+	pick := sample(examples, t.Examples, t.Seed)
+	x, y, cost := make([]vector, len(pick)), make([]bool, len(pick)), make([]float64, len(pick))
 	n := float64(max(1, len(pick)))
+	var sum [2]float64 // of costs, by side
 	for i, p := range pick {
-		x[i], y[i] = logs(features[p]), up[p]
+		e := &examples[p]
+		x[i], y[i], cost[i] = logs(e.Features), e.Up, 1
+		if !e.Up {
+			cost[i] = max(e.Work, 1)
+		}
+		sum[side(e.Up)] += cost[i]
 		if i == 0 {
 			c.Low, c.High = x[i], x[i]
 		}
@@ -155,11 +177,12 @@ func Train(features []Features, up []bool, t Training) (*SVM, svm.Score, error) 
 	for i := range x {
 		c.standardise(&x[i])
 		rows[i] = x[i][:]
+		cost[i] /= sum[side(y[i])]
 	}
 	for i := range t.Grid {
 		t.Grid[i].Steps = unit.Positive(t.Grid[i].Steps, steps)
 	}
-	_, best, err := svm.Search(rows, y, t.Grid, t.Folds, t.Seed)
+	_, best, err := svm.Search(rows, y, cost, t.Grid, t.Folds, t.Seed)
 	if err != nil {
 		return nil, best, err
 	}
@@ -174,13 +197,13 @@ func Train(features []Features, up []bool, t Training) (*SVM, svm.Score, error) 
 
 // sample picks examples at random, evenly over the magnitudes of their numbers of maps: most jobs are tiny, and all alike to a classifier; a plain
 // sample would hold next to none of the large ones, whose errors are the costly ones.
-func sample(features []Features, n int, seed uint64) (pick []int) {
+func sample(examples []Example, n int, seed uint64) (pick []int) {
 	var by [65][]int
-	for _, i := range rand.New(rand.NewPCG(seed, 1)).Perm(len(features)) {
-		k := bits.Len64(uint64(features[i].Maps))
+	for _, i := range rand.New(rand.NewPCG(seed, 1)).Perm(len(examples)) {
+		k := bits.Len64(uint64(examples[i].Maps))
 		by[k] = append(by[k], i)
 	}
-	for len(pick) < min(n, len(features)) {
+	for len(pick) < min(n, len(examples)) {
 		for k := range by {
 			if len(by[k]) > 0 && len(pick) < n {
 				pick, by[k] = append(pick, by[k][0]), by[k][1:]
@@ -197,17 +220,24 @@ type Confusion struct {
 	UpAsOut  int64 `json:"small_as_large"`
 	OutAsOut int64 `json:"large_as_large"`
 	OutAsUp  int64 `json:"large_as_small"`
+	// Work of large jobs, in container-seconds, and what of it is on scale-up machines.
+	Work      float64 `json:"large_work"`
+	Misplaced float64 `json:"large_work_as_small"`
 }
 
 // Add counts one job.
-func (c *Confusion) Add(up, chosen bool) {
+func (c *Confusion) Add(e Example, chosen bool) {
+	if !e.Up {
+		c.Work += e.Work
+	}
 	switch {
-	case up && chosen:
+	case e.Up && chosen:
 		c.UpAsUp++
-	case up:
+	case e.Up:
 		c.UpAsOut++
 	case chosen:
 		c.OutAsUp++
+		c.Misplaced += e.Work
 	default:
 		c.OutAsOut++
 	}
@@ -220,6 +250,9 @@ func (c *Confusion) Jobs() int64 { return c.UpAsUp + c.UpAsOut + c.OutAsOut + c.
 func (c *Confusion) Accuracy() float64 {
 	return float64(c.UpAsUp+c.OutAsOut) / float64(max(1, c.Jobs()))
 }
+
+// MisplacedWork is the share of the large jobs' work that is on scale-up machines: one large job there can delay all small ones, which accuracy does not show.
+func (c *Confusion) MisplacedWork() float64 { return c.Misplaced / max(c.Work, 1) }
 
 // Parse reads a trained classifier.
 func Parse(data []byte) (*SVM, error) {
@@ -264,15 +297,3 @@ func Open(path string) (*SVM, error) {
 	}
 	return c, nil
 }
-
-//go:embed default.json
-var defaultModel []byte
-
-// Default is the classifier that is used unless another is named: it is trained on generated jobs, with the speeds of cluster.ScaleUpSpeed.
-var Default = sync.OnceValue(func() *SVM {
-	c, err := Parse(defaultModel)
-	if err != nil {
-		panic("classify: default.json: " + err.Error())
-	}
-	return c
-})

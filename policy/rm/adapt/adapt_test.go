@@ -184,6 +184,14 @@ func TestKnobsAndGauges(t *testing.T) {
 	if err := knobs.Move(a, "other", 0); err != nil || y.Leaf(a) != "root.other" {
 		t.Errorf("it is in %s, %v", y.Leaf(a), err)
 	}
+	// An order without gauges does not say which queue its jobs are in: the adapter knows.
+	blind := newYard(t, policy.Policy{Order: struct {
+		policy.Order
+		policy.Knobs
+	}{p.Order, p.Order.(policy.Knobs)}}, gib(4))
+	if b := blind.app(); blind.Scheduler.(rm.Knobs).Move(b, "other", 0) != nil || blind.Leaf(b) != "other" {
+		t.Errorf("it is in %s", blind.Leaf(b))
+	}
 	gauges := y.Scheduler.(rm.Gauges)
 	if got := gauges.Gauges(nil); len(got) != 2 || got[0].Queue != "root.q" || got[0].AMShare != 0.25 || gauges.Active(a) {
 		t.Errorf("gauges %+v", got)

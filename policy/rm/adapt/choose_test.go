@@ -78,3 +78,31 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// An order hears of every change of what a job requests next, and of nothing else; one that chooses, of changes in every stage.
+func TestChanged(t *testing.T) {
+	for _, chooses := range []bool{false, true} {
+		c := &chooser{Order: fifo.New()}
+		p := policy.Policy{Order: c}
+		if chooses {
+			p.Choose = func(policy.Storage) {}
+		}
+		y := newYard(t, p, gib(8))
+		a := y.app(anywhere(10, 1, gib(1)), anywhere(20, 2, gib(1)))
+		for _, x := range []struct {
+			what  string
+			asks  []rm.Ask
+			heard bool
+		}{
+			{"nothing", []rm.Ask{anywhere(10, 1, gib(1))}, false},
+			{"only the size", []rm.Ask{anywhere(10, 1, gib(2))}, true},
+			{"only later stages", []rm.Ask{anywhere(20, 1, gib(1)), anywhere(30, 1, gib(1))}, chooses},
+			{"only the stage in front", []rm.Ask{anywhere(10, 0, gib(2)), anywhere(5, 1, gib(2))}, true},
+		} {
+			was := c.changed
+			if y.ask(a, x.asks...); (c.changed > was) != x.heard {
+				t.Errorf("chooses: %v; %s changed: heard %d times", chooses, x.what, c.changed-was)
+			}
+		}
+	}
+}

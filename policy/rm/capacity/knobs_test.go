@@ -60,6 +60,11 @@ func TestKnobsRefuse(t *testing.T) {
 			t.Errorf("%s of %s to %v: %v, want %q", c.property, c.queue, c.value, err, c.why)
 		}
 	}
+	for _, v := range []float64{0.5, -1, 3} {
+		if _, err := w.s.SetQueue("a", "user-limit-factor", v, 0); err != nil {
+			t.Error(err)
+		}
+	}
 	w.submit("x", "u", "a", mb(1024))
 	if err := w.s.Move(w.apps["x"], "c", 0); err == nil || w.s.Leaf(w.apps["x"]) != "root.a" {
 		t.Errorf("moved: %v", err)

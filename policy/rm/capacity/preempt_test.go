@@ -99,6 +99,24 @@ func TestTakenUnheardOf(t *testing.T) {
 	}
 }
 
+// A queue without a guarantee keeps what the others leave over.
+func TestUnguaranteedKeepsTheRest(t *testing.T) {
+	w := build(t, func(s *conf.Site) {
+		s.Monitor = true
+		s.Preemption.PerRound, s.Preemption.NaturalTermination = 1, 1
+	}, 1, mb(10240), "root.queues=a,b,c", "root.a.capacity=50", "root.b.capacity=50", "root.c.capacity=0",
+		"root.c.maximum-applications=9", "root.c.maximum-capacity=100",
+		"user-limit-factor=10", "maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=100")
+	w.submit("c", "u", "c", unit.Resources{})
+	w.anywhere("c", 10, mb(1024))
+	w.round()
+	w.submit("a", "u", "a", unit.Resources{})
+	w.anywhere("a", 3, mb(1024))
+	if n := w.s.Round(0); len(w.live["c"]) != 10 || len(n.Warned) != 3 {
+		t.Errorf("of %d containers %d are warned, want 3 of 10", len(w.live["c"]), len(n.Warned))
+	}
+}
+
 func TestNoPreemption(t *testing.T) {
 	for name, more := range map[string][]string{
 		"disabled for the queue": {"root.a.disable_preemption=true"},

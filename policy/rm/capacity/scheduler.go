@@ -369,6 +369,12 @@ func (s *Scheduler) resolve(name string) (*queue, error) {
 	return found, nil
 }
 
+// MissingQueue says why no application can be submitted to a queue; nil: one can.
+func (s *Scheduler) MissingQueue(name string) error {
+	_, err := s.resolve(name)
+	return err
+}
+
 func (s *Scheduler) leafNames() string {
 	var names []string
 	for i, q := range s.leaves {

@@ -274,6 +274,50 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Fair ordering serves the application that holds least; weighted by size, a large demand counts for it.
+func TestSizeBasedWeight(t *testing.T) {
+	for weighted, want := range map[string]string{"false": "a:1024", "true": "b:1024"} {
+		w := build(t, nil, 1, mb(6144), append(one, "root.default.ordering-policy=fair", "root.default.user-limit-factor=10",
+			"root.default.maximum-am-resource-percent=1",
+			"root.default.ordering-policy.fair.enable-size-based-weight="+weighted)...)
+		for id, n := range map[string]int64{"a": 2, "b": 3} {
+			w.submit(id, "u", "default", unit.Resources{})
+			w.anywhere(id, n, mb(1024))
+		}
+		for range 5 {
+			w.round()
+		}
+		if len(w.live["a"]) != 2 || len(w.live["b"]) != 3 {
+			t.Fatal(w.live)
+		}
+		w.anywhere("a", 1, mb(1024))
+		w.anywhere("b", 1000, mb(1024))
+		if got := w.round(); got != want {
+			t.Errorf("weighted by size: %s: got %q, want %q", weighted, got, want)
+		}
+	}
+}
+
+// All leaves together hold maximum-applications; one that leaves makes room, a moved one does not count twice.
+func TestMaximumApplications(t *testing.T) {
+	w := build(t, nil, 1, mb(8192), "root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "maximum-applications=2",
+		"root.a.maximum-applications=9",
+		"root.b.maximum-applications=9", "user-limit-factor=10")
+	w.submit("x", "u", "a", mb(1024))
+	w.submit("y", "u", "b", mb(1024))
+	third := &rm.App{Index: 2, User: "u", Queue: "a"}
+	if err := w.s.Move(w.apps["x"], "b", 0); err != nil {
+		t.Error(err)
+	}
+	if err := w.s.Added(third, 0); err == nil || !strings.Contains(err.Error(), "already 2 applications") {
+		t.Errorf("the third: %v", err)
+	}
+	w.s.Removed(w.apps["y"], 0)
+	if err := w.s.Added(third, 0); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDominantMaximum(t *testing.T) {
 	w := build(t, func(s *conf.Site) { s.MaxAllocation.Cores = 32 }, 1, unit.Resources{Mem: 10240, Cores: 4}, append(one, "resource-calculator=x.DominantResourceCalculator")...)
 	w.submit("a", "u", "default", unit.Resources{})

@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		{head + "machine: {space: much}\n", `m.yaml:3:18: invalid disk space "much"`},
 		{head + "machine: {space: {capacity: 1GB, filled: 2GB}}\n", "m.yaml:1:1: model x: 2.147483648e+09 of the 1.073741824e+09 bytes"},
 		{head + "nodes-per-machine: few\n", `m.yaml:3:20: "few" is neither a whole number nor "all"`},
-		{head + "reduce: {piece: 1}\n", "m.yaml:3:17: 1 B is not between"},
+		{head + "reduce: {piece: 1B}\n", "m.yaml:3:17: 1 B is not between"},
 		{head + "cached: {map: 101%}\n", "m.yaml:3:15: 101 is not between 0 and 100"},
 		{head + "cached: {map: 0.5}\n", `m.yaml:3:15: "0.5" is not a percentage`},
 		{head + "kinds: [a]\n", "m.yaml:3:8: kinds should be a mapping"},

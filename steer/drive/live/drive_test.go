@@ -846,7 +846,7 @@ func TestMarksOfOneValue(t *testing.T) {
 
 func TestAMarkIsPlainText(t *testing.T) {
 	host, _ := os.Hostname()
-	if got, want := markOf("/état/${user}/a \xff\n "), host+":/?tat/?{user}/a????"; got != want {
+	if got, want := MarkOf("/état/${user}/a \xff\n "), host+":/?tat/?{user}/a????"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }

@@ -58,7 +58,7 @@ func OpenJournal(dir string) (*DiskJournal, error) {
 }
 
 func newJournal(dir string, wrap func(disk) disk) *DiskJournal {
-	j := &DiskJournal{Journal: &drive.Journal{Name: dir, Mark: markOf(dir)}, dir: dir, wrap: wrap, limit: 4 << 20}
+	j := &DiskJournal{Journal: &drive.Journal{Name: dir, Mark: MarkOf(dir)}, dir: dir, wrap: wrap, limit: 4 << 20}
 	j.Store = j.store
 	return j
 }
@@ -155,9 +155,9 @@ func (j *DiskJournal) path(name string) string { return filepath.Join(j.dir, nam
 // Dir is the journal's folder.
 func (j *DiskJournal) Dir() string { return j.dir }
 
-// markOf identifies the journal from which a value is restored. The mark must come back from the scheduler as it was written, or it would be taken for
+// MarkOf identifies the journal from which a value is restored. The mark must come back from the scheduler as it was written, or it would be taken for
 // another driver's: so it has no blanks, which might be trimmed, no variables, and only ASCII.
-func markOf(folder string) string {
+func MarkOf(folder string) string {
 	host, _ := os.Hostname() // empty is fine
 	dir, err := filepath.Abs(folder)
 	if err != nil {

@@ -43,3 +43,29 @@ func TestUnverifiedThoughOvertaken(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// A job that is missing from the list has not ended for that: what was changed stays open, and is put back.
+func TestMissingIsNotEnded(t *testing.T) {
+	w := newWorld(t)
+	prio := Knob{Kind: steer.SetPriority, Job: "job_1"}
+	w.conf[prio] = Value{Text: "1", Set: true, Number: 1}
+	there := []steer.Job{{ID: "job_1"}}
+	w.snap = func(s *steer.Snapshot) { s.Jobs = there }
+	p := steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) {
+		if len(s.Jobs) == 0 {
+			return nil, 5 * sec
+		}
+		return []steer.Action{{Kind: steer.SetPriority, Job: "job_1", Value: 5}}, 5 * sec
+	})
+	w.at(7*time.Second, func() { there = nil })
+	w.at(17*time.Second, func() {
+		if _, open, err := ReadJournal(w.dir); err != nil || len(open) != 1 {
+			t.Errorf("%d are open, %v", len(open), err)
+		}
+	})
+	w.lastly(w.drive(w.until(20*time.Second), p, nil), "")
+	w.wrote("5.000", "1")
+	if w.conf[prio].Text != "1" {
+		t.Errorf("the priority is left at %v", w.conf[prio])
+	}
+}

@@ -78,11 +78,14 @@ public final class Masters {
 
   /** The requests at one priority. */
   static final class Group {
+    static final int MOST = 1_000_000;
+
     int index;
     int priority;
     Resource size;
     List<String> nodes = new ArrayList<>();
-    ArrayDeque<Long> holds = new ArrayDeque<>(); // of containers not allocated yet
+    ArrayDeque<Long> holds = new ArrayDeque<>(); // of containers not allocated yet, at most MOST
+    int beyond; // requested besides: no lab can allocate them
   }
 
   /** A container allocated to an application. */
@@ -104,7 +107,7 @@ public final class Masters {
   static final class App {
     final JsonNode job;
     final String user;
-    final ApplicationId id;
+    ApplicationId id; // null: it gets one when it is submitted
     final ObjectNode told = JSON.createObjectNode();
     final ArrayNode containers = JSON.createArrayNode();
     final ArrayNode calls = JSON.createArrayNode();
@@ -125,7 +128,7 @@ public final class Masters {
       this.job = job;
       this.id = id;
       user = job.get("user").asText();
-      told.put("id", job.get("id").asText()).put("app", id.toString()).put("user", user).put("queue", job.get("queue").asText());
+      told.put("id", job.get("id").asText()).put("user", user).put("queue", job.get("queue").asText());
       int n = 0;
       for (JsonNode c : job.get("containers")) {
         Group g = groups.computeIfAbsent(c.path("priority").asInt(1), k -> new Group());
@@ -134,7 +137,9 @@ public final class Masters {
         g.size = Resource.newInstance(c.get("mb").asLong(), c.path("vcores").asInt(1));
         c.path("nodes").forEach(h -> g.nodes.add(h.asText()));
         JsonNode hold = c.get("hold");
-        for (int i = 0; i < c.get("count").asInt(); i++) {
+        int count = c.get("count").asInt();
+        g.beyond = Math.max(0, count - Group.MOST);
+        for (int i = 0; i < count - g.beyond; i++) {
           g.holds.add(hold.isArray() ? hold.get(i % hold.size()).asLong() : hold.asLong());
         }
       }
@@ -143,7 +148,7 @@ public final class Masters {
 
     /** Sets the number of outstanding containers at a priority. */
     void ask(Group g) {
-      int n = g.holds.size();
+      int n = g.holds.size() + g.beyond;
       List<String> places = new ArrayList<>(g.nodes);
       g.nodes.stream().map(h -> RackResolver.resolve(CONF, h).getNetworkLocation()).distinct().forEach(places::add);
       places.add(ResourceRequest.ANY);
@@ -163,6 +168,10 @@ public final class Masters {
     }
 
     void submit() throws Exception {
+      if (id == null) {
+        id = newId(user);
+      }
+      told.put("app", id.toString());
       ApplicationSubmissionContext ctx = Records.newRecord(ApplicationSubmissionContext.class);
       ctx.setApplicationId(id);
       ctx.setApplicationName(job.get("id").asText());
@@ -412,6 +421,10 @@ public final class Masters {
     return e.toString();
   }
 
+  static ApplicationId newId(String user) throws Exception {
+    return CLIENTS.get(user).getNewApplication(GetNewApplicationRequest.newInstance()).getApplicationId();
+  }
+
   public static void main(String[] a) throws Exception {
     start = a[1].equals("start");
     heartbeat = Long.parseLong(a[2]);
@@ -426,13 +439,14 @@ public final class Masters {
       }
     }
     List<App> apps = new ArrayList<>();
-    for (JsonNode job : jobs) { // ids in the order of the file, whatever happens later
+    boolean late = a[5].equals("late");
+    for (JsonNode job : jobs) { // ids in the order of the file, whatever happens later, unless others submit, too
       String user = job.get("user").asText();
       if (!CLIENTS.containsKey(user)) {
         CLIENTS.put(user, UserGroupInformation.createRemoteUser(user).doAs(
             (PrivilegedExceptionAction<ApplicationClientProtocol>) () -> ClientRMProxy.createRMProxy(CONF, ApplicationClientProtocol.class)));
       }
-      apps.add(new App(job, CLIENTS.get(user).getNewApplication(GetNewApplicationRequest.newInstance()).getApplicationId()));
+      apps.add(new App(job, late ? null : newId(user)));
     }
     left = new CountDownLatch(apps.size());
     pool.prestartAllCoreThreads();
