@@ -121,7 +121,7 @@ func (r *reader) script(t *testing.T, page string) script {
 		switch {
 		case b.lang == "sh":
 			s.live = s.live || strings.Contains(b.text, "http://rm:") || strings.Contains(b.text, "yarn restore")
-			s.checkout = s.checkout || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "make ")
+			s.checkout = s.checkout || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "go run ./") || strings.Contains(b.text, "make ")
 			text.WriteString(commands(b.text))
 		case b.lang == "diff": // somebody may have followed the page already
 			fmt.Fprintf(&text, "cat >page.diff <<'END_OF_FILE'\n%sEND_OF_FILE\ngit apply -R --check page.diff 2>/dev/null || git apply page.diff || exit 99\n", b.text)
@@ -163,7 +163,7 @@ func commands(text string) string {
 	return s.String()
 }
 
-var studied = regexp.MustCompile(`^yardmaster reproduce \w+`)
+var studied = regexp.MustCompile(`^go run \./studies reproduce \w+`)
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

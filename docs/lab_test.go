@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 )
 
 // queues of the cluster that the pages speak to.

@@ -27,7 +27,7 @@ echo "report: $size bytes"
 if command -v npm >/dev/null && { [ -d scripts/screenshot/node_modules ] || (cd scripts/screenshot && npm ci --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); }; then
   node scripts/screenshot/check.mjs "$dir/demo.html"
   "$yardmaster" simulate --workload synth:demo --cluster 40x8/4 --scheduler fair --report "$dir/run.html" >/dev/null
-  "$yardmaster" reproduce capacity/E01 --seeds 2 --report "$dir/study.html" >/dev/null || [ -s "$dir/study.html" ] # other tests judge its verdicts
+  go run ./studies reproduce capacity/E01 --seeds 2 --report "$dir/study.html" >/dev/null || [ -s "$dir/study.html" ] # other tests judge its verdicts
   YARDMASTER_PAGE=$(cd "$dir" && pwd)/steering.html go test -count=1 ./web/steering >/dev/null
   node scripts/screenshot/layout.mjs "$dir/run.html" "$dir/study.html" "$dir/steering.html"
   exit

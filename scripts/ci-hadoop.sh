@@ -22,16 +22,16 @@ work=$(mktemp -d)
 export YARDMASTER_LAB_SHARED="$work/labs"
 
 start=$SECONDS
-go build -o "$work/lab" ./lab
-"$work/lab" fetch hadoop --version 3.4.2
-"$work/lab" fetch hadoop --version 3.5.0
+go build -o "$work/studies" ./studies
+"$work/studies" lab fetch hadoop --version 3.4.2
+"$work/studies" lab fetch hadoop --version 3.5.0
 echo "downloads: $((SECONDS - start)) s"
 
 code=0
 down() {
   local dir
   for dir in "$YARDMASTER_LAB_SHARED"/*/; do
-    [ ! -d "$dir" ] || "$work/lab" down --dir "${dir%/}" || code=1
+    [ ! -d "$dir" ] || "$work/studies" lab down --dir "${dir%/}" || code=1
   done
 }
 trap 'down; rm -rf "$work"' EXIT
@@ -54,15 +54,15 @@ tests() {
   grep -E '^(ok|FAIL)\s.*[0-9]s$' "$log" >>"$work/times" || true
 }
 
-answers=(./lab/hadoop ./lab/hadoop/ha ./lab/hadoop/secure ./yarn/history ./yarn/rest)
-alone=(./lab/steering) # a policy there decides by the computer's idle time
-timed=(./lab/conform ./lab/study)
-steered='^TestLab(Sized|Deadlines|GoalTags|Settings|ETA|Watch)$' # in lab/study: they need no quiet machine
+answers=(./studies/lab/hadoop ./studies/lab/hadoop/ha ./studies/lab/hadoop/secure ./yarn/history ./yarn/rest)
+alone=(./studies/steering) # a policy there decides by the computer's idle time
+timed=(./studies/conform ./studies/live)
+steered='^TestLab(Sized|Deadlines|GoalTags|Settings|ETA|Watch)$' # in studies/live: they need no quiet machine
 packages=("$@")
 if [ "${1:-}" = --timed ]; then
   packages=("${timed[@]}") skip=$steered
 elif [ $# -eq 0 ] || [ "$1" = --untimed ]; then
-  mapfile -t packages < <(grep -rlE --include='*_test.go' '^func TestLab[A-Z]' . | xargs -n1 dirname | grep -v '^./lab/yardstick$' | sort -u)
+  mapfile -t packages < <(grep -rlE --include='*_test.go' '^func TestLab[A-Z]' . | xargs -n1 dirname | grep -v '^./studies/yardstick$' | sort -u)
 fi
 first=() second=() last=()
 for p in "${packages[@]}"; do
@@ -86,7 +86,7 @@ tests 2 "${second[@]}"
 echo "in pairs: $((SECONDS - start)) s"
 start=$SECONDS
 tests 1 "${last[@]}"
-if [ "${1:-}" = --untimed ]; then run=$steered tests 1 ./lab/study; fi
+if [ "${1:-}" = --untimed ]; then run=$steered tests 1 ./studies/live; fi
 echo "one at a time: $((SECONDS - start)) s"
 sort -t"$(printf '\t')" -k3 "$work/times" 2>/dev/null || true
 left=$(pgrep -f -- "java.*$YARDMASTER_LAB" || true)

@@ -21,7 +21,7 @@ export YARDMASTER_LAB_TESTS=1
 export YARDMASTER_LAB="${YARDMASTER_LAB:-$PWD/.cache/lab}"
 
 packages=("$@")
-[ ${#packages[@]} -gt 0 ] || packages=(./lab/yardstick)
+[ ${#packages[@]} -gt 0 ] || packages=(./studies/yardstick)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 start=$SECONDS

@@ -16,7 +16,7 @@ if [ "${1:-}" = --check ]; then
 fi
 mkdir -p "$out"
 bin=$(mktemp)
-go build -o "$bin" ./cmd/yardmaster
+go build -o "$bin" ./studies
 
 # study page seeds [first]
 page() {

@@ -19,7 +19,8 @@ rm -rf "$dir" && mkdir -p "$dir"
 git archive "$base" | tar x -C "$tree"
 for side in base new; do
   mkdir -p "$dir/bin/$side" # without a version stamp, which results would show
-  (cd "${root[$side]}" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$dir/bin/$side/" ./cmd/yardmaster ./lab)
+  (cd "${root[$side]}" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$dir/bin/$side/" ./cmd/yardmaster ./"$([ -d "${root[$side]}/studies" ] && echo studies || echo lab)")
+  [ ! -e "$dir/bin/$side/lab" ] || mv "$dir/bin/$side/lab" "$dir/bin/$side/studies" # its name until November 2026
 done
 echo "base $(git log -1 --format='%h %s' "$base")"
 
@@ -83,10 +84,10 @@ script() {
     case $line in *"compare "* | *"simulate "*) line="${line/ --json/} --json" ;; esac
     eval "yardmaster $line" </dev/null >$((++n)).out || echo "$line: $?" >>codes.log
     [ "$(head -c1 $n.out)" != '{' ] || mv $n.out $n.json
-  done < <(sed '/^-- .* --$/,$d' "$1" | sed -nE '/--help| list| --workload - /!s/^exec yardmaster ((import|simulate|compare|reproduce) .*)/\1/p')
+  done < <(sed '/^-- .* --$/,$d' "$1" | sed -nE '/--help| list| --workload - /!s/^exec yardmaster ((import|simulate|compare) .*)/\1/p')
 }
 for file in "$tree"/cmd/yardmaster/testdata/script/*.txtar; do
-  ! grep -qE '^exec yardmaster (simulate|compare|reproduce)' "$file" || play "golden/$(basename "$file" .txtar)" script "$file"
+  ! grep -qE '^exec yardmaster (simulate|compare)' "$file" || play "golden/$(basename "$file" .txtar)" script "$file"
 done
 # The golden texts of policies and of steering, which tests replay, must not change.
 texts() { (cd "${root[$side]}" && sha256sum $(cd "$tree" && find policy sim -path '*/testdata/*' -type f | sort)) >texts.log 2>&1; }
@@ -135,7 +136,12 @@ else
   echo "skipped   fb-2010, mumak: no $fb (set YARDMASTER_TRACES)"
 fi
 
-conformance() { "$dir/bin/$side/lab" conform --offline --scenario all --record "$tree/docs/studies/conformance" --doc t >/dev/null && sed '/^## Speed/,$d' t >table.log; }
+conformance() { "$dir/bin/$side/studies" conform --offline --scenario all --record "$tree/docs/studies/conformance" --doc t >/dev/null && sed '/^## Speed/,$d' t >table.log; }
 play conformance conformance
-for study in capacity marp; do play reproduce/$study yardmaster reproduce $study --seeds 3 --json figures.json; done
+reproduce() {
+  local program=studies
+  ! "$dir/bin/$side/yardmaster" reproduce --help >/dev/null 2>&1 || program=yardmaster # until November 2026
+  "$dir/bin/$side/$program" reproduce "$@"
+}
+for study in capacity marp; do play reproduce/$study reproduce $study --seeds 3 --json figures.json; done
 [ $failed = 0 ] || { echo "results differ from $(git rev-parse --short "$base"); list intended differences in scripts/unchanged.expected"; exit 1; }

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 

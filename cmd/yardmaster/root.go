@@ -35,7 +35,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
-	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newTune(), newSweep(), newSize(), newPlan(), newYarn(), newReproduce(), newSchedulers(), newBench(), newVersion(), newMan())
+	root.AddCommand(newDemo(), newImport(), newSimulate(), newCompare(), newTune(), newSweep(), newSize(), newPlan(), newYarn(), newSchedulers(), newBench(), newVersion(), newMan())
 	root.Flags().BoolVar(&version, "version", false, "print the version and build")
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 )
 
 // On a real ResourceManager: fourteen failing applications of one user do not force a rollback, and a journal that was emptied while a change is in force is not

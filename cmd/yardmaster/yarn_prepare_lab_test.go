@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 

@@ -16,12 +16,12 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
-	"github.com/yardmaster/yardmaster/experiment"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/studies/experiment"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
 	"github.com/yardmaster/yardmaster/workload/input"

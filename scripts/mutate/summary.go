@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yardmaster/yardmaster/lab/host"
+	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
 type row struct {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/hadoop/ha"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop/ha"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"

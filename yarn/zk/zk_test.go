@@ -13,8 +13,8 @@ import (
 
 	zookeeper "github.com/go-zookeeper/zk"
 
-	"github.com/yardmaster/yardmaster/lab/hadoop"
-	"github.com/yardmaster/yardmaster/lab/proc"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/proc"
 	"github.com/yardmaster/yardmaster/yarn/zk"
 )
 

@@ -1,0 +1,172 @@
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"github.com/yardmaster/yardmaster/studies/endure"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/proc"
+	"github.com/yardmaster/yardmaster/yarn/rest"
+)
+
+// arena is the ResourceManager under attack, with an honest application in it.
+type arena struct {
+	lab    *hadoop.Cluster
+	bin    string
+	work   string
+	admin  *rest.Client
+	proxy  *endure.Proxy
+	honest string // waits in root.batch
+	end    func() // of the running applications
+	n      int    // trials so far
+	log    io.Writer
+}
+
+// operator is the account that may change the queues, mallory and alice are ordinary users.
+const (
+	operator = "yardmaster"
+	mallory  = "mallory"
+	alice    = "alice"
+)
+
+func openArena(ctx context.Context, bin, work string, log io.Writer) (_ *arena, err error) {
+	a := &arena{bin: bin, work: work, log: log}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if a.lab, err = hadoop.Up(ctx, hadoop.Options{Dir: filepath.Join(work, "run"), Nodes: 1, NodeMB: 16384, NodeVcores: 64, Heartbeat: 200 * time.Millisecond}); err != nil {
+		return nil, err
+	}
+	if a.admin, err = a.as(operator); err != nil {
+		return nil, err
+	}
+	if a.proxy, err = endure.NewProxy(a.lab.RM()); err != nil {
+		return nil, err
+	}
+	if a.honest, err = a.submit(ctx, alice, map[string]any{"application-name": "nightly report"}); err != nil {
+		return nil, err
+	}
+	return a, a.busy(ctx)
+}
+
+// busy lets applications of honest users succeed in root.adhoc, so that a bound on it can be judged, and one run on in root.prod.
+func (a *arena) busy(ctx context.Context) error {
+	apps := []hadoop.Application{{ID: "service", User: alice, Queue: "root.prod", Containers: []hadoop.Group{{Count: 4, MB: 1024, Hold: hadoop.Holds{3_600_000}}}}}
+	for i := range 15 {
+		apps = append(apps, hadoop.Application{ID: fmt.Sprint("adhoc-", i), User: fmt.Sprintf("honest-%d", i%5), Queue: "root.adhoc",
+			Containers: []hadoop.Group{{Count: 1, MB: 128, Hold: hadoop.Holds{hadoop.Millis(200 + 20*i)}}}})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, HeapMB: 256})
+		ended <- err
+	}()
+	a.end = func() { cancel(); <-ended }
+	if !proc.Await(ctx, maxTime, 200*time.Millisecond, func() bool {
+		m, err := a.admin.Metrics(ctx)
+		return err == nil && m.AppsCompleted == 15 && m.AppsRunning == 1
+	}) {
+		return errors.New("the honest applications did not run")
+	}
+	return nil
+}
+
+func (a *arena) close() {
+	if a.end != nil {
+		a.end()
+	}
+	if a.proxy != nil {
+		a.proxy.Close()
+	}
+	if a.lab != nil {
+		_ = a.lab.Down() // what is left of it ends with the machine
+	}
+}
+
+func (a *arena) as(user string) (*rest.Client, error) {
+	return rest.New(rest.Options{RM: []string{a.lab.RM()}, Auth: rest.User(user), RMRate: -1, Retries: -1, Timeout: maxTime})
+}
+
+// submit submits an application as a user does. It stays ACCEPTED: its AM is unmanaged, so that no node starts anything for it.
+func (a *arena) submit(ctx context.Context, user string, over map[string]any) (id string, err error) {
+	c, err := a.as(user)
+	if err != nil {
+		return "", err
+	}
+	defer c.CloseIdle()
+	res, err := c.Post(ctx, "make an application", "/ws/v1/cluster/apps/new-application", "application/json", nil)
+	if err != nil {
+		return "", err
+	}
+	var made struct {
+		ID string `json:"application-id"`
+	}
+	if err := json.Unmarshal([]byte(res.Answer), &made); err != nil {
+		return "", err
+	}
+	app := map[string]any{
+		"application-id": made.ID, "application-name": "job", "queue": "batch", "application-type": "YARN", "max-app-attempts": 1, "unmanaged-AM": true,
+		"am-container-spec": map[string]any{"commands": map[string]string{"command": "false"}}, "resource": map[string]int{"memory": 128, "vCores": 1},
+	}
+	maps.Copy(app, over)
+	body, err := json.Marshal(app)
+	if err == nil {
+		_, err = c.Post(ctx, "submit", "/ws/v1/cluster/apps", "application/json", body)
+	}
+	if err != nil {
+		return "", err
+	}
+	proc.Await(ctx, maxTime, 50*time.Millisecond, func() bool {
+		x, err := a.admin.App(ctx, made.ID)
+		return err == nil && x.State != "NEW" && x.State != "NEW_SAVING" && x.State != "SUBMITTED"
+	})
+	return made.ID, nil
+}
+
+// state is what no attack may change: the configuration, and the queue and priority of every application.
+type state struct {
+	settings string
+	apps     map[string]string
+}
+
+func (a *arena) state(ctx context.Context) (s state, err error) {
+	if s.settings, err = endure.Settings(ctx, a.admin); err != nil {
+		return s, err
+	}
+	s.apps = map[string]string{}
+	// Only what is needed: a name of two megabytes is an attack of its own.
+	res, err := a.raw(ctx, "/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+	if err != nil {
+		return s, err
+	}
+	var list struct {
+		Apps struct {
+			App []struct {
+				ID, Queue string
+				Priority  int
+			}
+		}
+	}
+	if err := json.Unmarshal(res, &list); err != nil {
+		return s, err
+	}
+	for _, x := range list.Apps.App {
+		s.apps[x.ID] = fmt.Sprintf("%s, priority %d", x.Queue, x.Priority)
+	}
+	return s, nil
+}
+
+// raw reads an address of the real ResourceManager.
+func (a *arena) raw(ctx context.Context, path string) ([]byte, error) {
+	return get(ctx, a.lab.RM()+path+"&user.name="+operator)
+}

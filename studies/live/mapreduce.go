@@ -1,0 +1,321 @@
+package live
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/host"
+	"github.com/yardmaster/yardmaster/studies/lab/steerer"
+	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+)
+
+// MapReduce is a study of MapReduce jobs.
+type MapReduce struct {
+	Small  bool
+	Dir    string // of the records and the report
+	Work   string // of the daemons; "": temporary folders
+	Binary string // the program; "": it is built
+	Log    io.Writer
+}
+
+// Phase is one run of the jobs.
+type Phase struct {
+	Name   string // "a", "b", "again"
+	At     time.Time
+	Load   [2]float64
+	Busy   float64           // total CPU utilisation
+	Hadoop string            // version
+	Names  map[string]string // of jobs, by MapReduce's own id
+	Kinds  map[string]string // by name
+}
+
+// Names of the records: one folder per run of the study, and its files.
+const (
+	mapreduceSeries = "run"
+	measuredFile    = "measured.json.gz"
+	queuesFile      = "queues-b.xml"
+)
+
+// Record runs the jobs three times: under one set of settings, under another and under the first again. Each run starts with
+// new daemons and ends with an import.
+func (m *MapReduce) Record(ctx context.Context) error {
+	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
+	defer end()
+	bin, remove, err := host.Program(ctx, m.Binary)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	program, err := evidence.Program(m.Dir, m.Binary)
+	if err != nil {
+		return err
+	}
+	began := evidence.Begin(program)
+	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
+	if m.Small {
+		list = list[:1]
+	}
+	dir, clean, err := host.Folder("", "mapreduce")
+	if err != nil {
+		return err
+	}
+	defer clean()
+	for i := range list {
+		if err := m.phase(ctx, bin, dir, &list[i]); err != nil {
+			return fmt.Errorf("%s: %w", list[i].Name, err)
+		}
+	}
+	measured, err := evidence.Packed(list)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, measuredFile), measured, 0o644),
+		os.WriteFile(filepath.Join(dir, queuesFile), []byte(mapreduceQueues(true)), 0o644)); err != nil {
+		return err
+	}
+	_, err = began.KeepTree(m.Dir, mapreduceSeries, dir)
+	return err
+}
+
+// phase runs the jobs once and stores the import in a folder of dir.
+func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error {
+	work := m.Work
+	if work != "" {
+		work = filepath.Join(work, p.Name)
+	}
+	c, down, err := hadoop.UpIn(ctx, work, hadoop.Options{
+		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
+		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
+		Log:  m.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer down()
+	jobs := mapreduceJobs(m.Small)
+	p.At, p.Hadoop, p.Names, p.Kinds = time.Now().UTC().Truncate(time.Second), c.Version, map[string]string{}, map[string]string{}
+	p.Load[0] = host.LoadAverage(host.OneMinute)
+	used := processors()
+	res, err := c.Jobs(ctx, jobs, true)
+	if err != nil {
+		return err
+	}
+	p.Busy, p.Load[1] = used(), host.LoadAverage(host.OneMinute)
+	for _, j := range res {
+		if j.State != "SUCCEEDED" {
+			return fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
+		}
+		p.Names[j.Job], p.Kinds[j.ID] = j.ID, j.Kind
+	}
+	if len(res) != len(jobs) {
+		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
+	}
+	// Histories are moved to their final folder some seconds after the end, and the ResourceManager's totals are complete when the last
+	// AM's container is gone; an import accepts them fifteen seconds after the end.
+	settled := 18 * time.Second
+	if m.Small {
+		settled = 6 * time.Second
+	}
+	if err := host.Sleep(ctx, settled); err != nil {
+		return err
+	}
+	into, clean, err := host.Folder("", "import")
+	if err != nil {
+		return err
+	}
+	defer clean()
+	out, err := steerer.Run(ctx, bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
+	fmt.Fprintf(m.Log, "%s", out)
+	if err != nil {
+		return err
+	}
+	return keepImport(into, imported(dir, p.Name))
+}
+
+// imported is the folder of a run with the import of a phase.
+func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
+
+// keepImport moves the files that a simulation needs.
+func keepImport(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return fmt.Errorf("the import lacks a file: %w", err)
+		}
+	}
+	return nil
+}
+
+// seeds of the simulations: each draws new heartbeat phases, and means are reported.
+const seeds = 5
+
+// predicted simulates an import under its own settings, or under a scheduler file, and returns the mean time of each job and the mean makespan.
+func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
+	dir, clean, err := host.Folder("", "simulate")
+	if err != nil {
+		return nil, err
+	}
+	defer clean()
+	var runs [seeds][]ended
+	for i := range runs {
+		out := filepath.Join(dir, strconv.Itoa(i))
+		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(i + 1), "--out", out}
+		if queues != "" {
+			args = append(args, "--scheduler", queues)
+		}
+		if _, err := steerer.Run(ctx, bin, "", args...); err != nil {
+			return nil, err
+		}
+		if runs[i], err = simulated(filepath.Join(out, "jobs.parquet")); err != nil {
+			return nil, err
+		}
+	}
+	return newTimes(p, runs[:]...)
+}
+
+// ended is a completed job; instants in s.
+type ended struct {
+	id, queue      string
+	submit, finish float64 // finish is below 0 if it did not end
+}
+
+func simulated(file string) (list []ended, err error) {
+	rows, err := result.OpenJobs(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // read only
+	for {
+		r, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ended{r.ID, r.Queue, r.Submit, r.Finish})
+	}
+}
+
+// measured is the cluster's result, according to the import.
+func measured(run string, p *Phase) (*times, error) {
+	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // read only
+	all, err := workload.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	var list []ended
+	for _, j := range all {
+		if j.Observed == nil {
+			return nil, fmt.Errorf("the import has no times of job %s", j.ID)
+		}
+		list = append(list, ended{j.ID, j.Queue, j.Submit.Seconds(), j.Observed.Finish.Seconds()})
+	}
+	return newTimes(p, list)
+}
+
+// times are job times by name, and the makespan, in s; means over several runs.
+type times struct {
+	job     map[string]float64
+	queueOf map[string]string
+	span    float64
+}
+
+func newTimes(p *Phase, runs ...[]ended) (*times, error) {
+	t, n := &times{job: map[string]float64{}, queueOf: map[string]string{}}, float64(len(runs))
+	for _, run := range runs {
+		from, to := math.Inf(1), 0.0
+		for _, j := range run {
+			name, ok := p.Names[j.id]
+			if !ok || j.finish < 0 {
+				return nil, fmt.Errorf("job %s did not end in the simulation, or did not run on the cluster", j.id)
+			}
+			t.queueOf[name] = short(j.queue)
+			t.job[name] += (j.finish - j.submit) / n
+			from, to = min(from, j.submit), max(to, j.finish)
+		}
+		t.span += (to - from) / n
+	}
+	return t, nil
+}
+
+func (t *times) of(name string) float64 { return t.job[name] }
+
+// mean is the mean over a queue's jobs; "": over all.
+func (t *times) mean(queue string) float64 {
+	var list []float64
+	for _, name := range slices.Sorted(maps.Keys(t.job)) {
+		if queue == "" || t.queueOf[name] == queue {
+			list = append(list, t.job[name])
+		}
+	}
+	return average(list)
+}
+
+// QueueOf is a job's queue.
+func (t *times) QueueOf(name string) string { return t.queueOf[name] }
+
+func short(queue string) string { return queue[strings.LastIndexByte(queue, '.')+1:] }
+
+// mapreduceQueues are the settings before (b is false) and after the change.
+func mapreduceQueues(b bool) string {
+	if b {
+		return queues("a", "b")
+	}
+	return queues("a")
+}
+
+// The nodes of the study of MapReduce: nine containers in all, including AMs. A computer with two processors cannot
+// start more at a time without slowing all of them down.
+const (
+	mapreduceNodes = 3
+	mapreduceMB    = 1536
+	taskMB         = 512
+)
+
+//go:embed jobs.yaml
+var jobsText []byte
+
+// mapreduceJobs is the list of jobs.
+func mapreduceJobs(small bool) []hadoop.Job {
+	type job struct {
+		At, Map, Reduce   float64 // s
+		Kind, Queue, User string
+		Maps, Reduces     int
+	}
+	all := yamlfile.Decode[struct{ Full, Small []job }](jobsText)
+	list := all.Full
+	if small {
+		list = all.Small
+	}
+	jobs := make([]hadoop.Job, len(list))
+	for i, j := range list {
+		jobs[i] = hadoop.Job{
+			ID: fmt.Sprintf("%s-%02d", j.Kind, i+1), Kind: j.Kind, User: j.User, Queue: j.Queue, Submit: hadoop.Millis(j.At * 1000), Maps: j.Maps, Reduces: j.Reduces,
+			MapTime: hadoop.Millis(j.Map * 1000), ReduceTime: hadoop.Millis(j.Reduce * 1000), Bytes: 1 << 18, Points: 200_000, MapMB: taskMB, ReduceMB: taskMB, AMMB: taskMB,
+		}
+	}
+	return jobs
+}
