@@ -49,7 +49,7 @@ man: build
 
 # Rewrite golden files after a change that was meant; read the difference before committing it.
 golden:
-	UPDATE=1 $(GO) test ./scenario ./studies/experiment ./cmd/yardmaster
+	UPDATE=1 $(GO) test ./scenario ./studies/experiment ./cli
 
 # Are results what they were? Replays scenarios with a build of BASE (a commit; else where this branch left main) and of this tree.
 unchanged:

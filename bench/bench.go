@@ -90,7 +90,7 @@ func play(ctx context.Context, l Load, scheduler string) (time.Duration, sim.Sum
 
 // timed plays a run under a scheduler and returns its processor time.
 func timed(ctx context.Context, scheduler string, s run.Spec) (took time.Duration, sum sim.Summary, err error) {
-	if s.Scheduler.New, _, err = all.Load(scheduler); err != nil {
+	if s.Scheduler.New, _, err = all.Load(all.Policies, scheduler); err != nil {
 		return 0, sum, err
 	}
 	s.Seed, s.NoAlone = 1, true

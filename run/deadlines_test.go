@@ -80,7 +80,7 @@ func TestFiguresOfAPolicy(t *testing.T) {
 	}
 	for _, onYARN := range []bool{false, true} {
 		for _, name := range []string{"deadline", "sita:limits=100,shares=0.5,predictor=oracle"} {
-			fresh, _, err := all.Load(name)
+			fresh, _, err := all.Load(all.Policies, name)
 			if err != nil {
 				t.Fatal(err)
 			}

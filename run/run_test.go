@@ -30,7 +30,7 @@ func (l *lines) Sample(s *sim.Sample) { *l = append(*l, fmt.Sprint(*s)) }
 
 func spec(t *testing.T, onYARN bool, tasks int64) Spec {
 	t.Helper()
-	fresh, _, err := all.Load("fair")
+	fresh, _, err := all.Load(all.Policies, "fair")
 	if err != nil {
 		t.Fatal(err)
 	}

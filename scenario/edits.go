@@ -139,7 +139,7 @@ func (s *Scenario) lossAssumptions() (out []string) {
 func (s *Scenario) checkMoves(out *Setup) error {
 	for i := range out.Schedulers {
 		by := &out.Schedulers[i]
-		if len(s.Moves) == 0 || !isFile(by.Name) {
+		if len(s.Moves) == 0 || !s.isFile(by.Name) {
 			continue
 		}
 		_, _, leaves, err := by.Publishes()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/plan"
 	rmall "github.com/yardmaster/yardmaster/policy/rm/all"
@@ -20,19 +21,19 @@ import (
 
 // load finds a scheduler by what was typed. On a YARN clock, which has a site, the file of a YARN scheduler means that scheduler itself; otherwise
 // it is the policy that emulates it in ideal time. Edits change the file's text. An unknown name or parameter is a MisuseError, a broken file an ordinary error.
-func load(name string, site *conf.Site, edits []edit.Change) (run.Scheduler, error) {
+func load(policies policy.Registry, name string, site *conf.Site, edits []edit.Change) (run.Scheduler, error) {
 	s := run.Scheduler{Name: name}
-	if _, known := all.Policies.Find(name); !known {
+	if _, known := policies.Find(name); !known {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
 			return s, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)
 		}
 	}
-	if !all.IsFile(name) {
+	if !all.IsFile(policies, name) {
 		if len(edits) > 0 {
 			return s, misuse("%s changes a scheduler's file, and %s is none: give --scheduler capacity-scheduler.xml", edits[0], name)
 		}
 		var err error
-		if s.New, _, err = all.Load(name); err != nil {
+		if s.New, _, err = all.Load(policies, name); err != nil {
 			return s, &MisuseError{err}
 		}
 		return s, nil
@@ -63,7 +64,9 @@ func load(name string, site *conf.Site, edits []edit.Change) (run.Scheduler, err
 
 // TraceOptions are the options for reading traces.
 func (s *Scenario) TraceOptions() trace.Options {
-	return s.Trace.ForAll(slices.Contains(s.Given, "am")) // 0,0
+	o := s.Trace.ForAll(slices.Contains(s.Given, "am")) // 0,0
+	o.Known = s.Known.Traces
+	return o
 }
 
 // CheckTrace rejects trace settings that were given but cannot affect a workload of this format ("" if it is synthetic). Otherwise the

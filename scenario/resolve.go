@@ -92,7 +92,7 @@ func (s Scenario) resolve(base *Setup) (*Setup, error) {
 		return nil, err
 	}
 	for _, name := range s.Schedulers {
-		p, err := load(name, site, s.Edits)
+		p, err := load(s.Known.Policies, name, site, s.Edits)
 		if err != nil {
 			return nil, err
 		}

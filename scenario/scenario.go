@@ -34,18 +34,32 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
+	"github.com/yardmaster/yardmaster/steer"
+	steerall "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/workload/synth"
 	"github.com/yardmaster/yardmaster/workload/trace"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
+// Catalogue is what scenarios can name.
+type Catalogue struct {
+	Policies policy.Registry // dispatch policies
+	Steering steer.Registry  // steering policies
+	Traces   trace.Formats
+}
+
+// BuiltIn is what this repository has; nobody changes it.
+var BuiltIn = &Catalogue{all.Policies, steerall.Policies, trace.BuiltIn}
+
 // Scenario is what to run.
 type Scenario struct {
+	Known       *Catalogue
 	Workload    []string // files, or one synth:NAME
 	Cluster     string   // shorthand or file
 	Nodes       string   // how many nodes it has instead; "": as many as it says
@@ -69,9 +83,12 @@ type Scenario struct {
 	Given       []string      // names of the settings that were given, even if equal to the default; sorted
 }
 
+// Default is an empty scenario with the default settings, of what this repository has.
+func Default() Scenario { return BuiltIn.Default() }
+
 // Default is an empty scenario with the default settings.
-func Default() Scenario {
-	return Scenario{Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
+func (c *Catalogue) Default() Scenario {
+	return Scenario{Known: c, Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // said notes that a setting was given.
@@ -94,8 +111,11 @@ func (s *Scenario) without(in, but, belongs string) error {
 // FileName is the name of a folder's scenario file.
 const FileName = "scenario.yaml"
 
+// Load reads a scenario file, or that of a folder, of what this repository has.
+func Load(path string) (Scenario, error) { return BuiltIn.Load(path) }
+
 // Load reads a scenario file, or that of a folder.
-func Load(path string) (Scenario, error) {
+func (c *Catalogue) Load(path string) (Scenario, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, FileName)
 	}
@@ -106,7 +126,7 @@ func Load(path string) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("scenario: %w", err)
 	}
-	s, err := read(root)
+	s, err := c.read(root)
 	if err != nil {
 		return Scenario{}, err
 	}
@@ -120,11 +140,11 @@ func Parse(name string, data []byte) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	return read(root)
+	return BuiltIn.read(root)
 }
 
-func read(root *yamlfile.Node) (Scenario, error) {
-	s := Default()
+func (c *Catalogue) read(root *yamlfile.Node) (Scenario, error) {
+	s := c.Default()
 	top, topKeys := section(&s, "")
 	for _, name := range sections {
 		keys, order := section(&s, name)
@@ -205,7 +225,7 @@ func (s *Scenario) from(dir string) {
 		s.Yarn.Site = join(dir, s.Yarn.Site)
 	}
 	for i, spec := range s.Schedulers {
-		if isFile(spec) {
+		if s.isFile(spec) {
 			s.Schedulers[i] = join(dir, spec)
 		}
 	}
@@ -214,9 +234,9 @@ func (s *Scenario) from(dir string) {
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9+/]+$`)
 
 // isFile reports whether a scheduler is the path of a Hadoop file or a plan, by its extension.
-func isFile(spec string) bool {
+func (s *Scenario) isFile(spec string) bool {
 	ext := filepath.Ext(spec)
-	return (strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json")) && all.IsFile(spec)
+	return (strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json")) && all.IsFile(s.Known.Policies, spec)
 }
 
 func join(dir, path string) string {

@@ -13,7 +13,6 @@ import (
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
-	steerpolicy "github.com/yardmaster/yardmaster/steer/all"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -44,11 +43,11 @@ func nobodySteers() Steering {
 
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
-	names := append([]string{NoSteering}, steerpolicy.Policies.Names()...)
-	who := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run: "+strings.Join(steerpolicy.Policies.Names(), ", ")+", or "+NoSteering+"; compare runs each scheduler under each",
+	who := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run (\"yardmaster yarn policies\" lists them), or "+NoSteering+"; compare runs each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
 	add := who.Set
 	who.Set = func(s *Scenario, v string) error {
+		names := append([]string{NoSteering}, s.Known.Steering.Names()...)
 		if v != "" && !slices.Contains(names, v) {
 			return fmt.Errorf("there is no steering policy %q%s: want one of %s", v, suggest.Hint(v, names), strings.Join(names, ", "))
 		}
@@ -135,7 +134,7 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 			one := p
 			if name != NoSteering {
 				var err error
-				one.Steer, err = st.on(p, name)
+				one.Steer, err = st.on(p, s.Known.Steering.Find(name))
 				switch lacks := (noQueueError{}); {
 				case errors.As(err, &lacks) && len(out.Schedulers) > 1 && strings.Contains(st.Queue, ","):
 					missing = err
@@ -155,23 +154,23 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 }
 
 // on adapts a steering policy to a scheduler.
-func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
+func (st *Steering) on(p run.Scheduler, policy *steer.Entry) (*steer.Rehearsal, error) {
 	limit, minimum, leaves, err := p.Publishes()
 	if err != nil {
 		return nil, err
 	}
-	if limit.Property == "" && steerpolicy.Policies.Find(name).Needs.AMLimit {
+	if limit.Property == "" && policy.Needs.AMLimit {
 		return nil, misuse("--steer moves the AM share, and %s has none: give a fair-scheduler.xml or a capacity-scheduler.xml", p.Name)
 	}
-	out := &steer.Rehearsal{Name: name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property, Needs: steerpolicy.Policies.Find(name).Needs}
+	out := &steer.Rehearsal{Name: policy.Name, Delays: steer.AtOnce(), Bounds: st.Bounds, Property: limit.Property, Needs: policy.Needs}
 	if limit.Property != "" && !limit.AtOnce {
 		out.Delays = steer.FairFile()
 	}
 	if out.Queues, err = st.queuesOf(p.Name, limit, leaves); err != nil {
 		return nil, err
 	}
-	if len(out.Queues) > 1 && !steerpolicy.Policies.Find(name).Several {
-		return nil, misuse("--steer-queue: %s steers one queue in a rehearsal, not %d", name, len(out.Queues))
+	if len(out.Queues) > 1 && !policy.Several {
+		return nil, misuse("--steer-queue: %s steers one queue in a rehearsal, not %d", policy.Name, len(out.Queues))
 	}
 	out.Queue, out.Bounds.Queues = out.Queues[0], out.Queues
 	switch st.Delay {
@@ -195,14 +194,14 @@ func (st *Steering) on(p run.Scheduler, name string) (*steer.Rehearsal, error) {
 	out.New = func(seed uint64) (steer.Steerer, error) {
 		su := setup
 		su.Seed = seed
-		return steerpolicy.Policies.New(name, &su)
+		return steer.Registry{*policy}.New(policy.Name, &su)
 	}
 	_, err = out.New(0)
 	var wrong *steer.SettingError
 	switch {
 	case errors.As(err, &wrong):
 		hint := ""
-		if names := steerpolicy.Policies.Find(name).ParamNames(); !slices.Contains(names, wrong.Name) {
+		if names := policy.ParamNames(); !slices.Contains(names, wrong.Name) {
 			hint = suggest.Hint(wrong.Name, names)
 		}
 		return nil, misuse("--steer-set: %v%s", err, hint)

@@ -86,7 +86,8 @@ script() {
     [ "$(head -c1 $n.out)" != '{' ] || mv $n.out $n.json
   done < <(sed '/^-- .* --$/,$d' "$1" | sed -nE '/--help| list| --workload - /!s/^exec yardmaster ((import|simulate|compare) .*)/\1/p')
 }
-for file in "$tree"/cmd/yardmaster/testdata/script/*.txtar; do
+for file in "$tree"/{cli,cmd/yardmaster}/testdata/script/*.txtar; do
+  [ -f "$file" ] || continue
   ! grep -qE '^exec yardmaster (simulate|compare)' "$file" || play "golden/$(basename "$file" .txtar)" script "$file"
 done
 # The golden texts of policies and of steering, which tests replay, must not change.

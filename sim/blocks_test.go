@@ -15,6 +15,7 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/unit"
@@ -83,7 +84,7 @@ func TestPropertyReplicasAreWhatNearMeans(t *testing.T) {
 			}
 		}
 		sum, err := sim.Run(context.Background(), sim.Config{
-			Cluster: c, Source: workload.Slice{job}.Source(), Model: m, Seed: rapid.Uint64().Draw(t, "seed"), Sink: &ledger{}, Worker: w,
+			Cluster: c, Source: workload.Slice{job}.Source(), Model: m, Seed: rapid.Uint64().Draw(t, "seed"), Sink: &policytest.Ledger{}, Worker: w,
 			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
 		})
 		if err != nil || sum.Finished != 1 {
@@ -108,7 +109,7 @@ func TestBlocksStayOnTheirMachines(t *testing.T) {
 			jobs := workload.Slice{oneStage("a", 0, 20, unit.Second), oneStage("b", 0, 20, unit.Second)}
 			jobs[0].Stages[0].Input, jobs[1].Stages[0].Input = 1, 1
 			_, err := sim.Run(context.Background(), sim.Config{
-				Cluster: cluster.Uniform(12, 3, cluster.Unit), Source: jobs.Source(), Sink: &ledger{}, Worker: w, Seed: 4,
+				Cluster: cluster.Uniform(12, 3, cluster.Unit), Source: jobs.Source(), Sink: &policytest.Ledger{}, Worker: w, Seed: 4,
 				Model:     sim.Model{Heartbeat: beat, Replicas: 3, Placement: name},
 				NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
 			})
@@ -148,7 +149,7 @@ func TestOneRackLocality(t *testing.T) {
 			j.Stages[0].Input = unit.Bytes(c.maps)
 			jobs = append(jobs, j)
 		}
-		l := &ledger{}
+		l := &policytest.Ledger{}
 		_, err := sim.Run(context.Background(), sim.Config{
 			Cluster: cluster.Uniform(nodes, 1, cluster.Unit.Times(400)), Source: jobs.Source(), Sink: l, Seed: 2, NoAlone: true,
 			Model:     sim.Model{Heartbeat: unit.Second, PerBeat: 1, Replicas: replicas},
@@ -158,7 +159,7 @@ func TestOneRackLocality(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sum, sum2 float64
-		for _, r := range l.records {
+		for _, r := range l.Records {
 			x := float64(r.Near[policy.RackLocal]) / float64(c.maps)
 			sum += x
 			sum2 += x * x

@@ -8,18 +8,19 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-func play(t *testing.T, c *cluster.Cluster, m sim.Model, scheduler string, jobs ...*workload.Job) (*ledger, sim.Summary, error) {
+func play(t *testing.T, c *cluster.Cluster, m sim.Model, scheduler string, jobs ...*workload.Job) (*policytest.Ledger, sim.Summary, error) {
 	t.Helper()
 	spec, err := policy.ParseSpec(scheduler)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: c, Source: workload.Slice(jobs).Source(), Model: m, Seed: 1, Sink: l,
 		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
@@ -81,7 +82,7 @@ func TestOneJob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := l.records[0]
+			r := l.Records[0]
 			if r.Finish != c.want || c.service > 0 && r.Service != c.service {
 				t.Errorf("finished at %v with %v of container time, want %v and %v", r.Finish, r.Service, c.want, c.service)
 			}
@@ -107,8 +108,8 @@ func TestSlowStartIsRoundedUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := maps + 15*unit.Second - unit.Time(from)*unit.Second; l.records[0].Service != want {
-			t.Errorf("slow-start %v: %v of container time, want %v: the reduce is to start with %d maps done", slowStart, l.records[0].Service, want, from)
+		if want := maps + 15*unit.Second - unit.Time(from)*unit.Second; l.Records[0].Service != want {
+			t.Errorf("slow-start %v: %v of container time, want %v: the reduce is to start with %d maps done", slowStart, l.Records[0].Service, want, from)
 		}
 	}
 }
@@ -121,7 +122,7 @@ func TestHeartbeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := l.records[0]
+	r := l.Records[0]
 	phase := r.Start % (10 * unit.Second)
 	if r.Start < 100*unit.Second || r.Start > 110*unit.Second {
 		t.Errorf("starts at %v", r.Start)
@@ -131,13 +132,13 @@ func TestHeartbeats(t *testing.T) {
 	}
 	m.PerBeat = 1
 	l, _, _ = play(t, cl, m, "fifo", mapReduce("j", 100*unit.Second, 4, 1, 1))
-	if got := l.records[0].Finish - l.records[0].Start; got != 45*unit.Second {
+	if got := l.Records[0].Finish - l.Records[0].Start; got != 45*unit.Second {
 		t.Errorf("one container a beat: takes %v, want 45 s", got)
 	}
 	m = sim.Model{Heartbeat: 10 * unit.Second, EndOnBeat: true}
 	l, _, _ = play(t, cl, m, "fifo", oneStage("j", 100*unit.Second, 1, unit.Second))
-	if got := l.records[0].Finish; got != l.records[0].Start+10*unit.Second || got%(10*unit.Second) != phase {
-		t.Errorf("an end that is known on the beat is at %v, start %v", got, l.records[0].Start)
+	if got := l.Records[0].Finish; got != l.Records[0].Start+10*unit.Second || got%(10*unit.Second) != phase {
+		t.Errorf("an end that is known on the beat is at %v, start %v", got, l.Records[0].Start)
 	}
 }
 
@@ -148,7 +149,7 @@ func TestLostNodeRunsItsTasksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := l.records[0]; r.Finish != 20*unit.Second || r.Lost != 1 || sum.Lost != 1 || r.Service != 25*unit.Second {
+	if r := l.Records[0]; r.Finish != 20*unit.Second || r.Lost != 1 || sum.Lost != 1 || r.Service != 25*unit.Second {
 		t.Errorf("finish %v, lost %d, service %v: want 20 s, 1, 25 s", r.Finish, r.Lost, r.Service)
 	}
 	m.Losses[0].Node = "nodeX"
@@ -171,8 +172,8 @@ func TestTaskFailures(t *testing.T) {
 	if many.Finished != 1 || many.Tasks != 1000 || many.Lost < 200 || many.Lost > 300 {
 		t.Errorf("finished %d, %d tasks, %d lost: about 250 of 1250 attempts should fail", many.Finished, many.Tasks, many.Lost)
 	}
-	if sum.Finished == 0 && !strings.Contains(l.records[0].Reason, "failed 4 times") {
-		t.Errorf("reason %q", l.records[0].Reason)
+	if sum.Finished == 0 && !strings.Contains(l.Records[0].Reason, "failed 4 times") {
+		t.Errorf("reason %q", l.Records[0].Reason)
 	}
 }
 
@@ -185,8 +186,8 @@ func TestRefusalsAndDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Refused != 1 || sum.Finished != 1 || !strings.Contains(l.records[0].Reason, "no node is that large") {
-		t.Errorf("refused %d, finished %d, reason %q", sum.Refused, sum.Finished, l.records[0].Reason)
+	if sum.Refused != 1 || sum.Finished != 1 || !strings.Contains(l.Records[0].Reason, "no node is that large") {
+		t.Errorf("refused %d, finished %d, reason %q", sum.Refused, sum.Finished, l.Records[0].Reason)
 	}
 	var jobs []*workload.Job
 	for _, id := range []string{"a", "b", "c", "d"} {
@@ -195,8 +196,8 @@ func TestRefusalsAndDeadlock(t *testing.T) {
 		jobs = append(jobs, j)
 	}
 	l, sum, err = play(t, cl, sim.Model{StartUp: unit.Second}, "fifo", jobs...)
-	if err != nil || sum.Stuck != 4 || !strings.Contains(l.records[0].Reason, "the AMs of jobs hold 4096 of 4096 MiB") {
-		t.Errorf("four AMs in four containers: %v, %d stuck, %q", err, sum.Stuck, l.records[0].Reason)
+	if err != nil || sum.Stuck != 4 || !strings.Contains(l.Records[0].Reason, "the AMs of jobs hold 4096 of 4096 MiB") {
+		t.Errorf("four AMs in four containers: %v, %d stuck, %q", err, sum.Stuck, l.Records[0].Reason)
 	}
 }
 
@@ -215,7 +216,7 @@ func TestLocality(t *testing.T) {
 			t.Fatal(err)
 		}
 		var n [4]int64
-		for _, r := range l.records {
+		for _, r := range l.Records {
 			for k := range n {
 				n[k] += r.Near[k]
 			}
@@ -240,14 +241,14 @@ func TestLocality(t *testing.T) {
 // A run that is cut off says so and still reports every job.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: cluster.Uniform(1, 1, cluster.Unit), Source: workload.Slice{oneStage("j", 0, 10_000_000, unit.Second)}.Source(), Sink: l,
 		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
 		Progress:  func(sim.Progress) { cancel() },
 	})
-	if err != nil || !sum.Partial || len(l.records) != 1 || l.records[0].Outcome != sim.Unfinished {
-		t.Errorf("cancelled: %v, partial %v, records %v", err, sum.Partial, l.records)
+	if err != nil || !sum.Partial || len(l.Records) != 1 || l.Records[0].Outcome != sim.Unfinished {
+		t.Errorf("cancelled: %v, partial %v, records %v", err, sum.Partial, l.Records)
 	}
 }
 

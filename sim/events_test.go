@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/keyed"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -35,9 +36,9 @@ func (s *spy) Left(now unit.Time, j *policy.Job) {
 	s.Order.Left(now, j)
 }
 
-func runWith(t *testing.T, c *cluster.Cluster, m sim.Model, p policy.Policy, jobs ...*workload.Job) (*ledger, sim.Summary) {
+func runWith(t *testing.T, c *cluster.Cluster, m sim.Model, p policy.Policy, jobs ...*workload.Job) (*policytest.Ledger, sim.Summary) {
 	t.Helper()
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: c, Source: workload.Slice(jobs).Source(), Model: m, Seed: 1, Sink: l,
 		NewPolicy: func() (policy.Policy, error) { return p, nil },
@@ -104,7 +105,7 @@ func TestAttainedService(t *testing.T) {
 	shortest.Order = probe
 	l, _ := runWith(t, mustParse(t, "2x2/1"), sim.Model{}, shortest,
 		mapReduce("long", 0, 40, 2, 0.05), mapReduce("short", 35*unit.Second, 4, 1, 0.05))
-	for _, r := range l.records {
+	for _, r := range l.Records {
 		if sum += r.Service; records[r.Job.ID] != r.Service {
 			t.Errorf("job %s attained %v by the view, %v by its record", r.Job.ID, records[r.Job.ID], r.Service)
 		}
@@ -163,7 +164,7 @@ func TestVictims(t *testing.T) {
 	high.Priority = 5
 	u := &urgent{Order: fifo.New(), jobs: map[string]*policy.Job{}}
 	l, sum := runWith(t, mustParse(t, "1x4/1"), sim.Model{}, policy.Policy{Order: u, Timer: u}, low, high)
-	for _, r := range l.records {
+	for _, r := range l.Records {
 		switch {
 		case r.Job.ID == "high" && (r.Start != 15*unit.Second || r.Lost != 0):
 			t.Errorf("the urgent job starts at %v, %d lost", r.Start, r.Lost)
@@ -219,7 +220,7 @@ func TestGPUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range l.records {
+		for _, r := range l.Records {
 			if want := map[string]unit.Time{"training": 30 * unit.Second, "etl": 10 * unit.Second}[r.Job.ID]; scheduler != "delay" && r.Finish != want {
 				t.Errorf("%s: %s ends at %v, want %v", scheduler, r.Job.ID, r.Finish, want)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -501,7 +502,7 @@ func TestQueuesHaveFullNames(t *testing.T) {
 		At: []unit.Time{second, 2 * second, 4 * second},
 		Do: map[unit.Time][]steer.Action{second: {{Kind: steer.MoveJob, Job: "theirs", Queue: "root.right"}, {Kind: steer.SetQueue, Queue: "right", Property: "maxAMShare", Value: 0.25}}},
 	}
-	sink := &ledger{}
+	sink := &policytest.Ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: threeNodes(), Source: jobs.Source(), NoAlone: true, Steerer: l, Sink: sink,
 		NewPolicy: func() (policy.Policy, error) { return fair.FromConf(file) },
@@ -525,7 +526,7 @@ func TestQueuesHaveFullNames(t *testing.T) {
 		t.Error(d)
 	}
 	var names []string
-	for _, q := range sink.samples[0].Queues {
+	for _, q := range sink.Samples[0].Queues {
 		names = append(names, q.Name)
 	}
 	if d := cmp.Diff([]string{"default", "a.left", "right"}, names); d != "" {

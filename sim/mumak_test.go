@@ -10,6 +10,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -46,7 +47,7 @@ func TestMumakObservedTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.SortStableFunc(jobs, func(a, b *workload.Job) int { return int(a.Submit - b.Submit) })
-	sink := &ledger{}
+	sink := &policytest.Ledger{}
 	_, err = sim.Run(context.Background(), sim.Config{
 		Cluster: c, Source: jobs.Source(), Seed: 1, Sink: sink,
 		// A tracker of Hadoop 0.20 beats once a second for each hundred nodes: every 16 s here. It reports ends and
@@ -58,7 +59,7 @@ func TestMumakObservedTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs []float64
-	for _, r := range sink.records {
+	for _, r := range sink.Records {
 		o := r.Job.Observed
 		if o.Outcome != "SUCCESS" {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/delay"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -44,7 +45,7 @@ func (p *scored) play(t *testing.T, c *cluster.Cluster, m sim.Model, jobs ...*wo
 	t.Helper()
 	p.asked = map[string]int{}
 	sum, err := sim.Run(context.Background(), sim.Config{
-		Cluster: c, Source: workload.Slice(jobs).Source(), Sink: &ledger{}, Model: m, NoAlone: true,
+		Cluster: c, Source: workload.Slice(jobs).Source(), Sink: &policytest.Ledger{}, Model: m, NoAlone: true,
 		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: p}, nil },
 	})
 	if err != nil {
@@ -157,7 +158,7 @@ func TestParkedJobsGetTheirNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &counted{Delay: d}
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	_, err = sim.Run(context.Background(), sim.Config{
 		Cluster: cluster.Uniform(nodes, 4, cluster.Unit.Times(2)), Source: workload.Slice(jobs).Source(), Sink: l, NoAlone: true,
 		NewPolicy: func() (policy.Policy, error) { return policy.Policy{Order: fifo.New(), Place: p}, nil },
@@ -165,7 +166,7 @@ func TestParkedJobsGetTheirNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range l.records {
+	for _, r := range l.Records {
 		if r.Job != busy && (r.Finish != (tasks+1)/2*10*unit.Second || r.Near[policy.NodeLocal] != tasks) {
 			t.Errorf("job %s is done after %v, %v", r.Job.ID, r.Finish, r.Near)
 		}
@@ -199,7 +200,7 @@ func TestParkedJobsAreNotWalked(t *testing.T) {
 		jobs = append(jobs, on("node1", oneStage(fmt.Sprint("waits", i), unit.Second/2, 1, unit.Second)))
 	}
 	o := &opens{Order: fifo.New()}
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	_, err := sim.Run(context.Background(), sim.Config{
 		Cluster: cluster.Uniform(40, 4, cluster.Unit.Times(2)), Source: jobs.Source(), Sink: l, NoAlone: true,
 		NewPolicy: func() (policy.Policy, error) {
@@ -207,7 +208,7 @@ func TestParkedJobsAreNotWalked(t *testing.T) {
 			return policy.Policy{Order: o, Place: d}, err
 		},
 	})
-	last := l.records[len(l.records)-1]
+	last := l.Records[len(l.Records)-1]
 	if starts := 2 + 60 + 20; err != nil || last.Finish != 110*unit.Second || o.asked > starts+20+20+2 {
 		t.Errorf("done after %v; the order was asked %d times for %d starts: %v", last.Finish, o.asked, starts, err)
 	}
@@ -252,7 +253,7 @@ func TestSeveralAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		// One large task at a time with a small one beside it; then the one of stage 1, which waits for the whole node.
-		if got, want := l.records[0].Finish, 35*unit.Second; got < want || got > want+6*beat || o.most != 3 {
+		if got, want := l.Records[0].Finish, 35*unit.Second; got < want || got > want+6*beat || o.most != 3 {
 			t.Errorf("heartbeat %v: done after %v, want %v; %d stages seen open, want 3", beat, got, want, o.most)
 		}
 		for _, r := range l.tasks {

@@ -52,8 +52,8 @@ func TestReducesRampUp(t *testing.T) {
 		if got := l.starts(0, 1); !slices.Equal(got, x.reduces) || sum.LastFinish != x.finish || sum.Lost != 0 {
 			t.Errorf("%s: reduces start at %v and the job ends at %v; want %v, %v", x.model, got, sum.LastFinish, x.reduces, x.finish)
 		}
-		if l.records[0].Alone != x.finish {
-			t.Errorf("%s: it takes %v alone", x.model, l.records[0].Alone)
+		if l.Records[0].Alone != x.finish {
+			t.Errorf("%s: it takes %v alone", x.model, l.Records[0].Alone)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -44,7 +45,7 @@ func TestLooksDoNotKeepEachOtherGoing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		g := &gate{open: c.opens}
 		sum, err := sim.Run(ctx, sim.Config{
-			Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", unit.Second, 1, 0, 1)}.Source(), Sink: &ledger{},
+			Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", unit.Second, 1, 0, 1)}.Source(), Sink: &policytest.Ledger{},
 			Steerer: c.steerer, Worker: c.worker, Model: sim.Model{Speculate: c.rule},
 			NewPolicy: func() (policy.Policy, error) { g.Order = fifo.New(); return policy.Policy{Order: g, Timer: g}, nil },
 		})
@@ -59,7 +60,7 @@ func TestLooksDoNotKeepEachOtherGoing(t *testing.T) {
 func TestSteeringWaitsForFollowers(t *testing.T) {
 	var last unit.Time
 	_, err := sim.Run(context.Background(), sim.Config{
-		Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", 0, 1, 0, 1)}.Source(), Sink: &ledger{}, NewPolicy: maker(policy.Spec{Name: "fifo"}),
+		Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", 0, 1, 0, 1)}.Source(), Sink: &policytest.Ledger{}, NewPolicy: maker(policy.Spec{Name: "fifo"}),
 		Steerer: steer.Func(func(s *steer.Snapshot) ([]steer.Action, unit.Time) { last = s.Now; return nil, 3 * unit.Second }),
 		Follow: func(r *sim.JobRecord) []*workload.Job {
 			if r.Job.ID != "a" {
@@ -95,7 +96,7 @@ func TestDoneAsItsContainerIsLost(t *testing.T) {
 	a, b := mapReduce("a", 0, 1, 0, 1), mapReduce("b", 0, 1, 0, 1)
 	b.Keep = &workload.Keep{Ask: cluster.Unit, Slots: 1, Max: 1}
 	sum, err := sim.Run(context.Background(), sim.Config{
-		Cluster: mustParse(t, "1x2/1"), Source: workload.Slice{a, b}.Source(), Sink: &ledger{}, NewPolicy: maker(policy.Spec{Name: "fifo"}),
+		Cluster: mustParse(t, "1x2/1"), Source: workload.Slice{a, b}.Source(), Sink: &policytest.Ledger{}, NewPolicy: maker(policy.Spec{Name: "fifo"}),
 		Worker: &hasty{}, Model: sim.Model{Losses: []sim.Loss{{Node: "node1", At: 5 * unit.Second, For: unit.Second}}},
 	})
 	if err != nil || sum.Finished != 1 || sum.Tasks != 1 || sum.Stuck != 1 {
@@ -108,12 +109,12 @@ func TestCopiesDoNotHoldOthersBack(t *testing.T) {
 	for _, beat := range []unit.Time{0, unit.Second} {
 		j := taking("j", 0, append(times(9, 10), 1000)...)
 		j.Stages = append(j.Stages, workload.Stage{Tasks: 60, Ask: cluster.Unit, Length: workload.Fixed(20 * unit.Second)})
-		l := &ledger{}
+		l := &policytest.Ledger{}
 		_, err := sim.Run(context.Background(), sim.Config{
 			Cluster: mustParse(t, "1x4/1"), Source: workload.Slice{j}.Source(), Sink: l, NewPolicy: maker(policy.Spec{Name: "fifo"}),
 			Model: sim.Model{Speculate: sim.SpeculateHadoop, Heartbeat: beat},
 		})
-		if got := l.records[0].Finish; err != nil || got > 1030*unit.Second {
+		if got := l.Records[0].Finish; err != nil || got > 1030*unit.Second {
 			t.Errorf("heartbeat %v: done after %v, the longest task takes 1000 s: %v", beat, got, err)
 		}
 	}

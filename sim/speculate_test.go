@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -18,7 +19,7 @@ import (
 
 // lives is a ledger that keeps the life of every container, too.
 type lives struct {
-	ledger
+	policytest.Ledger
 	tasks []sim.TaskRecord
 }
 
@@ -89,7 +90,7 @@ func TestCopyBeatsStraggler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := l.records[0]
+		r := l.Records[0]
 		if rule == "" {
 			if r.Finish != 1000*unit.Second || r.Lost != 0 || r.Containers != 50 {
 				t.Errorf("no copies: %v, %d lost, %d containers", r.Finish, r.Lost, r.Containers)
@@ -119,7 +120,7 @@ func TestCopiesShortenJobs(t *testing.T) {
 		for seed := range uint64(20) {
 			var finish [2]unit.Time
 			for k, speculate := range []string{"", rule} {
-				l := &ledger{}
+				l := &policytest.Ledger{}
 				_, err := sim.Run(context.Background(), sim.Config{
 					Cluster: cluster.Uniform(10, 2, cluster.Unit.Times(6)), Source: workload.Slice{oneSlow()}.Source(),
 					NewPolicy: maker(policy.Spec{Name: "fair"}), Sink: l, Seed: seed,
@@ -128,7 +129,7 @@ func TestCopiesShortenJobs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				finish[k] = l.records[0].Finish
+				finish[k] = l.Records[0].Finish
 			}
 			without += finish[0]
 			with += finish[1]
@@ -151,7 +152,7 @@ func TestStragglers(t *testing.T) {
 	const tasks = 20_000
 	for _, record := range []bool{false, true} {
 		l := &lives{}
-		var sink sim.Sink = &l.ledger
+		var sink sim.Sink = &l.Ledger
 		if record {
 			sink = l
 		}
@@ -162,7 +163,7 @@ func TestStragglers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slow := (l.records[0].Finish.Seconds()/10 - tasks) / 2 / tasks
+		slow := (l.Records[0].Finish.Seconds()/10 - tasks) / 2 / tasks
 		if math.Abs(slow-0.1) > 5*math.Sqrt(0.1*0.9/tasks) {
 			t.Errorf("%.4f of the tasks are slow", slow)
 		}
@@ -224,7 +225,7 @@ func TestLateKeepsItsLimits(t *testing.T) {
 	if copies != 10 {
 		t.Errorf("%d copies", copies)
 	}
-	if r := l.records[0]; r.Lost != 10 || r.Finish != 1099*unit.Second {
+	if r := l.Records[0]; r.Lost != 10 || r.Finish != 1099*unit.Second {
 		t.Errorf("%d lost, finished after %v", r.Lost, r.Finish)
 	}
 }
@@ -234,9 +235,9 @@ func TestLateKeepsItsLimits(t *testing.T) {
 func TestPropertyCopiesDoNotCountTwice(t *testing.T) {
 	var copies, wins, alone int
 	rapid.Check(t, func(t *rapid.T) {
-		c := genCluster(t)
-		jobs := genJobs(t, c)
-		m := genModel(t, c)
+		c := policytest.Cluster(t)
+		jobs := policytest.Jobs(t)
+		m := policytest.Model(t, c)
 		m.Stragglers = sim.Stragglers{Share: 0.3, Factor: 20}
 		m.Speculate = rapid.SampledFrom(sim.Speculations()).Draw(t, "rule")
 		m.Attempts = rapid.IntRange(2, 4).Draw(t, "attempts")
@@ -248,9 +249,9 @@ func TestPropertyCopiesDoNotCountTwice(t *testing.T) {
 		withWorker := m.FailTask == 0 && rapid.Bool().Draw(t, "worker")
 		var text [2]string
 		for k := range text {
-			var books []*watched
+			var books policytest.Books
 			l := &lives{}
-			cfg := sim.Config{Cluster: c, Source: jobs.Source(), Model: m, Seed: seed, Sink: l, NewPolicy: watch(t, spec, &books)}
+			cfg := sim.Config{Cluster: c, Source: jobs.Source(), Model: m, Seed: seed, Sink: l, NewPolicy: books.Watch(t, maker(spec))}
 			var worker *slowOnce
 			if withWorker {
 				worker = newSlowOnce()
@@ -261,12 +262,10 @@ func TestPropertyCopiesDoNotCountTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkCopies(t, l, &sum, worker, m.Attempts, &copies, &wins, &alone)
-			for _, w := range books {
-				if sum.Stuck == 0 && (!w.used.IsZero() || len(w.present) > 0) {
-					t.Fatalf("at the end %v is in use by %d jobs", w.used, len(w.present))
-				}
+			if sum.Stuck == 0 {
+				books.Empty(t)
 			}
-			b, err := json.Marshal([]any{sum, l.records, l.samples, len(l.tasks)})
+			b, err := json.Marshal([]any{sum, l.Records, l.Samples, len(l.tasks)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,7 +324,7 @@ func checkCopies(t *rapid.T, l *lives, sum *sim.Summary, w *slowOnce, attempts i
 			}
 		}
 	}
-	for _, r := range l.records {
+	for _, r := range l.Records {
 		if r.Outcome != sim.Finished {
 			continue
 		}
@@ -346,7 +345,7 @@ func checkCopies(t *rapid.T, l *lives, sum *sim.Summary, w *slowOnce, attempts i
 		}
 	}
 	var service unit.Time
-	for _, r := range l.records {
+	for _, r := range l.Records {
 		service += r.Service
 	}
 	if sum.Stuck == 0 && service != sum.Busy {

@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/capacity"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -43,7 +44,7 @@ func TestSteeringWithDelays(t *testing.T) {
 	// One container. "long" has 100 tasks of 10 s; "short" comes at 5 s and would wait for all of them.
 	jobs := workload.Slice{oneStage("long", 0, 100, 10*unit.Second), oneStage("short", 5*unit.Second, 1, unit.Second)}
 	play := func(s steer.Steerer, d steer.Delays) (map[string]sim.JobRecord, sim.Summary) {
-		sink := &ledger{}
+		sink := &policytest.Ledger{}
 		sum, err := sim.Run(context.Background(), sim.Config{
 			Cluster: cluster.Uniform(1, 1, cluster.Unit), Source: jobs.Source(), Sink: sink, Steerer: s, Delays: d,
 			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
@@ -52,7 +53,7 @@ func TestSteeringWithDelays(t *testing.T) {
 			t.Fatal(err)
 		}
 		by := map[string]sim.JobRecord{}
-		for _, r := range sink.records {
+		for _, r := range sink.Records {
 			by[r.Job.ID] = r
 		}
 		return by, sum
@@ -105,7 +106,7 @@ func TestSteeringMoves(t *testing.T) {
 			return nil, unit.Second
 		}
 	})
-	sink := &ledger{}
+	sink := &policytest.Ledger{}
 	sum, err := sim.Run(context.Background(), sim.Config{
 		Cluster: cluster.Uniform(2, 1, cluster.Unit), Source: jobs.Source(), Sink: sink, Steerer: s,
 		NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fair"}) },
@@ -120,11 +121,11 @@ func TestSteeringMoves(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	moved := false
-	for _, x := range sink.samples {
+	for _, x := range sink.Samples {
 		moved = moved || len(x.Queues) == 2 && x.Queues[1].Name == "right" && x.Queues[1].Containers > 0
 	}
 	if !moved {
-		t.Errorf("%+v", sink.samples)
+		t.Errorf("%+v", sink.Samples)
 	}
 }
 
@@ -153,7 +154,7 @@ func TestSteeringCapacities(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum, err := sim.Run(context.Background(), sim.Config{
-		Cluster: cluster.Uniform(2, 1, cluster.Unit), Source: jobs.Source(), Sink: &ledger{}, Steerer: s, Bounds: steer.Bounds{Queues: []string{"root.x", "root.y"}},
+		Cluster: cluster.Uniform(2, 1, cluster.Unit), Source: jobs.Source(), Sink: &policytest.Ledger{}, Steerer: s, Bounds: steer.Bounds{Queues: []string{"root.x", "root.y"}},
 		NewPolicy: func() (policy.Policy, error) { return capacity.New(conf) },
 	})
 	if err != nil {

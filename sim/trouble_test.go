@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -69,15 +70,15 @@ func TestNothingWaitsForEver(t *testing.T) {
 		for _, scheduler := range []string{"fifo", "delay"} {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
-			l := &ledger{}
+			l := &policytest.Ledger{}
 			sum, err := sim.Run(ctx, sim.Config{
 				Cluster: ofSizes(4, 1), Sink: l,
 				Source:    workload.Slice{oneStage("small", 0, 1, unit.Second), sized(oneStage("big", 10*unit.Second, 1, unit.Second), 4)}.Source(),
 				Model:     sim.Model{Heartbeat: beat, Losses: []sim.Loss{{At: 5 * unit.Second, Node: "node1"}}},
 				NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: scheduler}) },
 			})
-			if err != nil || sum.Partial || sum.Stuck != 1 || !strings.Contains(l.records[1].Reason, "no node has room for a container of 4096 MiB") {
-				t.Errorf("%s, heartbeat %v: %v, partial %v, %d stuck, %q", scheduler, beat, err, sum.Partial, sum.Stuck, l.records[len(l.records)-1].Reason)
+			if err != nil || sum.Partial || sum.Stuck != 1 || !strings.Contains(l.Records[1].Reason, "no node has room for a container of 4096 MiB") {
+				t.Errorf("%s, heartbeat %v: %v, partial %v, %d stuck, %q", scheduler, beat, err, sum.Partial, sum.Stuck, l.Records[len(l.Records)-1].Reason)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func TestKeptContainersLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := l.records[0]; r.Finish < 190*unit.Second || r.Lost != 2 {
+		if r := l.Records[0]; r.Finish < 190*unit.Second || r.Lost != 2 {
 			t.Errorf("%s lost: one slot ran 190 s of work in %v, %d lost", node, r.Finish, r.Lost)
 		}
 	}
@@ -127,7 +128,7 @@ func TestSensorsHaveAnAge(t *testing.T) {
 			return []steer.Action{{Kind: steer.KillJob, Job: "nobody"}}, every // its receipt tells when the step was
 		})
 		sum, err := sim.Run(context.Background(), sim.Config{
-			Cluster: ofSizes(1), Source: workload.Slice{oneStage("j", 0, 30, 10*unit.Second)}.Source(), Sink: &ledger{}, Steerer: s,
+			Cluster: ofSizes(1), Source: workload.Slice{oneStage("j", 0, 30, 10*unit.Second)}.Source(), Sink: &policytest.Ledger{}, Steerer: s,
 			Delays:    steer.Delays{Sense: unit.Second},
 			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "fifo"}) },
 		})
@@ -149,7 +150,7 @@ func TestBounds(t *testing.T) {
 	}
 	slow := oneStage("j", 0, 1, 0)
 	slow.Stages[0].Length = workload.Lengths{Kind: workload.Cost, Work: 1 << 60, Rate: 1e-9}
-	if l, _, err := play(t, ofSizes(1), sim.Model{}, "fifo", slow); err != nil || l.records[0].Finish <= 0 {
+	if l, _, err := play(t, ofSizes(1), sim.Model{}, "fifo", slow); err != nil || l.Records[0].Finish <= 0 {
 		t.Errorf("an endless cost: %v", err)
 	}
 	for _, m := range []sim.Model{{StartUp: -1}, {Attempts: 1 << 20}, {FailTask: 1}, {PerBeat: 1}, {Heartbeat: 1}} {
@@ -178,7 +179,7 @@ func TestKeptContainersNeedNoHeartbeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := l.records[0]; r.Finish-r.Start != unit.Second {
+	if r := l.Records[0]; r.Finish-r.Start != unit.Second {
 		t.Errorf("100 tasks of 10 ms take %v", r.Finish-r.Start)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policy/fifo"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -85,14 +86,14 @@ func (p *plodder) drop(id int32) {
 // what is lost with nodes. Not even where several things happen at one instant.
 func TestPropertyAWorkerOfLengthsIsNoWorker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := genCluster(t)
-		jobs := genJobs(t, c)
-		m := genModel(t, c)
+		c := policytest.Cluster(t)
+		jobs := policytest.Jobs(t)
+		m := policytest.Model(t, c)
 		m.FailTask, m.EndOnBeat, m.Speculate = 0, false, "" // it tells no progress
 		spec := genSpec(t)
 		seed := rapid.Uint64Range(0, 1<<40).Draw(t, "seed")
 		run := func(w sim.Worker) (string, sim.Summary) {
-			l := &ledger{}
+			l := &policytest.Ledger{}
 			sum, err := sim.Run(context.Background(), sim.Config{
 				Cluster: c, Source: jobs.Source(), NewPolicy: maker(spec), Model: m, Seed: seed, Sink: l, Worker: w,
 			})
@@ -100,8 +101,8 @@ func TestPropertyAWorkerOfLengthsIsNoWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			for i := range l.records {
-				r := &l.records[i]
+			for i := range l.Records {
+				r := &l.Records[i]
 				fmt.Fprintln(&out, r.Job.ID, r.Outcome, r.Start, r.Finish, r.Service, r.Containers, r.Lost, r.Near)
 			}
 			sum.Events = 0 // a wake and an end are two
@@ -136,9 +137,9 @@ func TestAWorkerOfLengthsKeepsTime(t *testing.T) {
 		"slots":                 {mustParse(t, "2x2+2/1"), sim.Model{StartUp: unit.Second}, mixed},
 		"an end at a heartbeat": {cluster.Uniform(1, 1, unit.Resources{Mem: 1024, Cores: 2}), sim.Model{Heartbeat: 2 * unit.Second}, tie},
 	} {
-		var with, without ledger
+		var with, without policytest.Ledger
 		for _, r := range []struct {
-			l *ledger
+			l *policytest.Ledger
 			w sim.Worker
 		}{{&with, newPlodder()}, {&without, nil}} {
 			_, err := sim.Run(context.Background(), sim.Config{
@@ -149,8 +150,8 @@ func TestAWorkerOfLengthsKeepsTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i, r := range without.records {
-			if w := with.records[i]; w.Job.ID != r.Job.ID || w.Start != r.Start || w.Finish != r.Finish || w.Service != r.Service {
+		for i, r := range without.Records {
+			if w := with.Records[i]; w.Job.ID != r.Job.ID || w.Start != r.Start || w.Finish != r.Finish || w.Service != r.Service {
 				t.Errorf("%s: with a worker %+v, without %+v", name, w, r)
 			}
 		}
@@ -172,7 +173,7 @@ func mustParse(t *testing.T, s string) *cluster.Cluster {
 
 // taskLedger keeps the life of every container.
 type taskLedger struct {
-	ledger
+	policytest.Ledger
 	tasks []sim.TaskRecord
 }
 
@@ -194,13 +195,13 @@ func TestTasksAreTold(t *testing.T) {
 		}
 		held += r.End - r.Start
 	}
-	if held != l.records[0].Service {
-		t.Errorf("containers were held for %v, the job was charged %v", held, l.records[0].Service)
+	if held != l.Records[0].Service {
+		t.Errorf("containers were held for %v, the job was charged %v", held, l.Records[0].Service)
 	}
 }
 
 func TestJobsThatFollow(t *testing.T) {
-	l := &ledger{}
+	l := &policytest.Ledger{}
 	c := mustParse(t, "1x1/1")
 	next := map[string]*workload.Job{"a": mapReduce("b", 5*unit.Second, 1, 0, 1), "b": mapReduce("c", 0, 1, 0, 1)}
 	sum, err := sim.Run(context.Background(), sim.Config{
@@ -216,9 +217,9 @@ func TestJobsThatFollow(t *testing.T) {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	for i := 1; i < 3; i++ {
-		gap := l.records[i].Job.Submit - l.records[i-1].Finish
+		gap := l.Records[i].Job.Submit - l.Records[i-1].Finish
 		if want := []unit.Time{0, 5 * unit.Second, 0}[i]; gap != want {
-			t.Errorf("job %s came %v after the one before, want %v", l.records[i].Job.ID, gap, want)
+			t.Errorf("job %s came %v after the one before, want %v", l.Records[i].Job.ID, gap, want)
 		}
 	}
 }
@@ -243,7 +244,7 @@ func (g *gate) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 
 func TestATimerLetsJobsStart(t *testing.T) {
 	for _, opens := range []int{1, 3, 1 << 30} {
-		l := &ledger{}
+		l := &policytest.Ledger{}
 		g := &gate{open: opens}
 		sum, err := sim.Run(context.Background(), sim.Config{
 			Cluster: mustParse(t, "1x1/1"), Source: workload.Slice{mapReduce("a", unit.Second, 1, 0, 1)}.Source(), Sink: l,
@@ -258,8 +259,8 @@ func TestATimerLetsJobsStart(t *testing.T) {
 			}
 			continue
 		}
-		if want := max(unit.Second, unit.Time(opens-1)*10*unit.Second); l.records[0].Start != want {
-			t.Errorf("opened at tick %d: started at %v, want %v", opens, l.records[0].Start, want)
+		if want := max(unit.Second, unit.Time(opens-1)*10*unit.Second); l.Records[0].Start != want {
+			t.Errorf("opened at tick %d: started at %v, want %v", opens, l.Records[0].Start, want)
 		}
 	}
 }

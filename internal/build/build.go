@@ -6,9 +6,12 @@ import (
 	"runtime/debug"
 )
 
+const module = "github.com/yardmaster/yardmaster"
+
 // Info is a build. It holds nothing that changes from run to run.
 type Info struct {
 	Version  string `json:"version"`            // a tag, a pseudo-version, or "devel"
+	Within   string `json:"within,omitempty"`   // the main module, if it is another one; the commit is of that one then
 	Revision string `json:"revision,omitempty"` // commit
 	Time     string `json:"time,omitempty"`     // of the commit
 	Modified bool   `json:"modified"`           // built from files that differ from the commit
@@ -29,6 +32,14 @@ func Read() Info {
 // From returns the build described by a binary's build info.
 func From(b *debug.BuildInfo) Info {
 	i := Info{Version: b.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	for _, d := range b.Deps { // another module's main, with policies of its own
+		if d.Path == module {
+			i.Version, i.Within = d.Version, b.Main.Path
+			if d.Replace != nil {
+				i.Version = d.Replace.Version
+			}
+		}
+	}
 	if i.Version == "" || i.Version == "(devel)" {
 		i.Version = "devel"
 	}
@@ -47,5 +58,11 @@ func From(b *debug.BuildInfo) Info {
 	return i
 }
 
-// Version is the version alone.
-func Version() string { return Read().Version }
+// Version is the version alone, with the module that added to it, if any.
+func Version() string {
+	i := Read()
+	if i.Within != "" {
+		return i.Version + " in " + i.Within
+	}
+	return i.Version
+}

@@ -17,7 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/sizeinterval"
 )
 
-// Policies is the registry.
+// Policies are those of this repository.
 var Policies = policy.Registry{
 	fifo.Entry,
 	fair.Entry,

@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 		{write("page.xml", "<html/>"), "", "page.xml:1"},
 		{write("empty.xml", ""), "", "empty.xml"},
 	} {
-		fresh, title, err := Load(c.spec)
+		fresh, title, err := Load(Policies, c.spec)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %q", c.spec, err, c.want)

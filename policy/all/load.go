@@ -19,12 +19,12 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Load loads a scheduler as typed: a name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
+// Load loads a scheduler as typed: a known name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
 // Hadoop 1's, distinguished by their settings), a fair-scheduler.xml or a plan (package plan). A file is read once, here; each call of fresh builds a new policy
 // for one run and is safe for concurrent use. title names the scheduler in tables: what was typed, or the file's name.
-func Load(spec string) (fresh func() (policy.Policy, error), title string, err error) {
+func Load(known policy.Registry, spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
-	if IsFile(spec) {
+	if IsFile(known, spec) {
 		fresh, err = loadFile(spec)
 		if err != nil {
 			return nil, "", err
@@ -35,10 +35,10 @@ func Load(spec string) (fresh func() (policy.Policy, error), title string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	if _, known := Policies.Find(s.Name); !known {
-		return nil, "", unknown(s.Name)
+	if _, ok := known.Find(s.Name); !ok {
+		return nil, "", unknown(known, s.Name)
 	}
-	fresh = func() (policy.Policy, error) { return Policies.New(s) }
+	fresh = func() (policy.Policy, error) { return known.New(s) }
 	if _, err := fresh(); err != nil { // so that a wrong parameter fails now and not in the middle of a comparison
 		return nil, "", err
 	}
@@ -46,9 +46,9 @@ func Load(spec string) (fresh func() (policy.Policy, error), title string, err e
 }
 
 // IsFile says whether a scheduler as typed is the path of a file.
-func IsFile(spec string) bool {
+func IsFile(known policy.Registry, spec string) bool {
 	name, _, _ := strings.Cut(spec, ":")
-	if _, known := Policies.Find(name); known {
+	if _, ok := known.Find(name); ok {
 		return false // parameters may look like a file: hybrid:model=m.json
 	}
 	if ext := filepath.Ext(spec); strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json") {
@@ -58,9 +58,9 @@ func IsFile(spec string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-func unknown(name string) error {
-	there := "there are " + strings.Join(Policies.Names(), ", ") + " and files that end in .xml"
-	if meant, ok := suggest.Closest(name, Policies.Names()); ok {
+func unknown(known policy.Registry, name string) error {
+	there := "there are " + strings.Join(known.Names(), ", ") + " and files that end in .xml"
+	if meant, ok := suggest.Closest(name, known.Names()); ok {
 		return fmt.Errorf("no scheduler is named %s: did you mean %s? (%s)", name, meant, there)
 	}
 	return fmt.Errorf("no scheduler is named %s: %s", name, there)

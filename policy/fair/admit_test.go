@@ -10,7 +10,7 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -25,13 +25,13 @@ func TestRunningLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		tree := p.Order.(*Tree)
-		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
-		var live []*play.Job
+		e := policytest.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		var live []*policytest.Job
 		queues := rapid.SampledFrom([]string{"p.a", "p.b", "c", "new"})
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
 			case op <= 2 || len(live) == 0:
-				j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue"), User: fmt.Sprint("u", rapid.IntRange(0, 3).Draw(t, "user"))}}
+				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue"), User: fmt.Sprint("u", rapid.IntRange(0, 3).Draw(t, "user"))}}
 				if err := e.Arrive(j, 1, unit.Resources{Mem: 1, Cores: 1}); err != nil {
 					t.Fatal(err)
 				}
@@ -89,10 +89,10 @@ func TestParkedJobsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for leaves, want := range map[int]string{1: "[j2] [j3] [j4]", 2: "[j1] [j3] [j4]", 3: "[j1] [j2] [j4]", 4: "[j1] [j2] [j3]"} {
-		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
-		var jobs []*play.Job
+		e := policytest.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		var jobs []*policytest.Job
 		for i := range 5 {
-			jobs = append(jobs, &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}})
+			jobs = append(jobs, &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}})
 			if err := e.Arrive(jobs[i], 1, unit.Resources{Mem: 1, Cores: 1}); err != nil {
 				t.Fatal(err)
 			}
@@ -126,9 +126,9 @@ func TestSmallestAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := play.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
+		e := policytest.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
 		for i, arrives := range []bool{c.ams, c.task} {
-			j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}}
+			j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: "q", User: "u"}}
 			if i == 0 {
 				j.AM = am
 			}

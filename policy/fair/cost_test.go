@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -38,7 +38,7 @@ func TestClosedQueuesAreNotWalked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := play.New(p.Order, one.Times(1000))
+			e := policytest.New(p.Order, one.Times(1000))
 			for i := range n {
 				q, task := "a", one
 				if name == "parent" {
@@ -47,11 +47,11 @@ func TestClosedQueuesAreNotWalked(t *testing.T) {
 				if c.task != nil {
 					task = c.task(i)
 				}
-				if err := e.Arrive(&play.Job{Job: policy.Job{ID: fmt.Sprint("a", i), Queue: q, AM: c.am}}, 5, task); err != nil {
+				if err := e.Arrive(&policytest.Job{Job: policy.Job{ID: fmt.Sprint("a", i), Queue: q, AM: c.am}}, 5, task); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := e.Arrive(&play.Job{Job: policy.Job{ID: "b", Queue: "b"}}, 1<<30, one); err != nil {
+			if err := e.Arrive(&policytest.Job{Job: policy.Job{ID: "b", Queue: "b"}}, 1<<30, one); err != nil {
 				t.Fatal(err)
 			}
 			for range 10 {
@@ -86,11 +86,11 @@ func FuzzTree(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := play.New(p.Order, unit.Resources{Mem: 16, Cores: 16})
-		var jobs []*play.Job
+		e := policytest.New(p.Order, unit.Resources{Mem: 16, Cores: 16})
+		var jobs []*policytest.Job
 		for i, q := range []string{"a", "p.a", "b", "", "a"} {
 			am := unit.Resources{Mem: int64(i % 2), Cores: int64(i % 2)}
-			j := &play.Job{Job: policy.Job{ID: fmt.Sprint(i), Queue: q, User: "u", AM: am}}
+			j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint(i), Queue: q, User: "u", AM: am}}
 			if e.Arrive(j, 4, unit.Resources{Mem: 1 + int64(i), Cores: 1}) == nil {
 				jobs = append(jobs, j)
 			}

@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 func TestPlainScenarios(t *testing.T) {
-	play.Run(t, "testdata/plain", func(spec string) (policy.Policy, error) {
+	policytest.Golden(t, "testdata/plain", func(spec string) (policy.Policy, error) {
 		s, err := policy.ParseSpec(spec)
 		if err != nil {
 			return policy.Policy{}, err
@@ -53,19 +53,19 @@ func TestParams(t *testing.T) {
 
 // world is random jobs on one engine, for orders that are checked against a slow, obvious one.
 type world struct {
-	*play.Engine
-	live []*play.Job
+	*policytest.Engine
+	live []*policytest.Job
 	n    int
 }
 
 func (w *world) step(t *rapid.T) {
-	pick := func() *play.Job { return w.live[rapid.IntRange(0, len(w.live)-1).Draw(t, "job")] }
+	pick := func() *policytest.Job { return w.live[rapid.IntRange(0, len(w.live)-1).Draw(t, "job")] }
 	name := rapid.SampledFrom([]string{"a", "b", "c"})
 	op := rapid.IntRange(0, 9).Draw(t, "op")
 	switch {
 	case op <= 2 || len(w.live) == 0:
 		w.n++
-		j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", w.n), User: name.Draw(t, "user"), Queue: name.Draw(t, "queue")}}
+		j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", w.n), User: name.Draw(t, "user"), Queue: name.Draw(t, "queue")}}
 		ask := unit.Resources{Mem: rapid.Int64Range(1, 3).Draw(t, "mem"), Cores: rapid.Int64Range(1, 3).Draw(t, "cores")}
 		if rapid.Bool().Draw(t, "master") {
 			j.AM = unit.Resources{Mem: 1, Cores: 1}
@@ -89,11 +89,11 @@ func (w *world) step(t *rapid.T) {
 	default:
 		j := pick()
 		w.Leave(j)
-		w.live = slices.DeleteFunc(w.live, func(x *play.Job) bool { return x == j })
+		w.live = slices.DeleteFunc(w.live, func(x *policytest.Job) bool { return x == j })
 	}
 }
 
-func (w *world) check(t *rapid.T, want []*play.Job) {
+func (w *world) check(t *rapid.T, want []*policytest.Job) {
 	var ids []string
 	for _, j := range want {
 		ids = append(ids, j.ID)
@@ -104,14 +104,14 @@ func (w *world) check(t *rapid.T, want []*play.Job) {
 }
 
 // waiting are the jobs that could start something, by the key and then by arrival.
-func (w *world) waiting(key func(*play.Job) float64) []*play.Job {
-	var jobs []*play.Job
+func (w *world) waiting(key func(*policytest.Job) float64) []*policytest.Job {
+	var jobs []*policytest.Job
 	for _, j := range w.live {
 		if j.Pending > 0 {
 			jobs = append(jobs, j)
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *play.Job) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a.Seq, b.Seq)) })
+	slices.SortFunc(jobs, func(a, b *policytest.Job) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a.Seq, b.Seq)) })
 	return jobs
 }
 
@@ -120,10 +120,10 @@ func TestByJobAgainstSorting(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			o, _ := New(policy.Params{"resource": resource})
 			total := unit.Resources{Mem: 32, Cores: 64}
-			w := world{Engine: play.New(o, total)}
+			w := world{Engine: policytest.New(o, total)}
 			for range rapid.IntRange(1, 50).Draw(t, "steps") {
 				w.step(t)
-				w.check(t, w.waiting(func(j *play.Job) float64 {
+				w.check(t, w.waiting(func(j *policytest.Job) float64 {
 					if resource == "drf" {
 						return j.Used.DominantShare(total)
 					}
@@ -142,8 +142,8 @@ func TestByGroupAgainstSorting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := world{Engine: play.New(o, unit.Resources{Mem: 32, Cores: 64})}
-			group := func(j *play.Job) string {
+			w := world{Engine: policytest.New(o, unit.Resources{Mem: 32, Cores: 64})}
+			group := func(j *policytest.Job) string {
 				if by == "user" {
 					return j.User
 				}
@@ -155,7 +155,7 @@ func TestByGroupAgainstSorting(t *testing.T) {
 				for _, j := range w.live {
 					used[group(j)] += float64(j.Used.Mem)
 				}
-				jobs := w.waiting(func(j *play.Job) float64 { return float64(j.Used.Mem) })
+				jobs := w.waiting(func(j *policytest.Job) float64 { return float64(j.Used.Mem) })
 				first := map[string]int64{} // arrival of each group's next job
 				for _, j := range slices.Backward(jobs) {
 					first[group(j)] = j.Seq
@@ -166,7 +166,7 @@ func TestByGroupAgainstSorting(t *testing.T) {
 					}
 					return []float64{1, used[g] / weights[g], float64(first[g])}
 				}
-				slices.SortStableFunc(jobs, func(x, y *play.Job) int { return slices.Compare(key(group(x)), key(group(y))) })
+				slices.SortStableFunc(jobs, func(x, y *policytest.Job) int { return slices.Compare(key(group(x)), key(group(y))) })
 				w.check(t, jobs)
 			}
 		})
@@ -192,7 +192,7 @@ func BenchmarkDecision(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				play.Bench(b, o, n, c.shape)
+				policytest.Bench(b, o, n, c.shape)
 			})
 		}
 	}

@@ -7,26 +7,26 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 func both(n int64) unit.Resources { return unit.Resources{Mem: n, Cores: n} }
 
 // hand is an engine of 100 units of each resource under the queues of a file.
-func hand(t *testing.T, queues string) (*play.Engine, *Tree) {
+func hand(t *testing.T, queues string) (*policytest.Engine, *Tree) {
 	t.Helper()
 	p, err := fromXML("<allocations>" + queues + "</allocations>")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return play.New(p.Order, both(100)), p.Order.(*Tree)
+	return policytest.New(p.Order, both(100)), p.Order.(*Tree)
 }
 
 // arrive lets a job arrive that starts some of its tasks, of so many units each.
-func arrive(t *testing.T, e *play.Engine, id, queue string, units, tasks int64, start int) *play.Job {
+func arrive(t *testing.T, e *policytest.Engine, id, queue string, units, tasks int64, start int) *policytest.Job {
 	t.Helper()
-	j := &play.Job{Job: policy.Job{ID: id, Queue: queue, User: "u"}}
+	j := &policytest.Job{Job: policy.Job{ID: id, Queue: queue, User: "u"}}
 	if err := e.Arrive(j, tasks, both(units)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestMinimumTakenAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := play.New(o, both(100))
+	e := policytest.New(o, both(100))
 	arrive(t, e, "a", "a", 10, 9, 2)
 	arrive(t, e, "b", "b", 10, 9, 1)
 	if got := strings.Join(e.Ranking(), " "); got != "a b" {

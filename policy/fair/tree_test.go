@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -26,7 +26,7 @@ func fromXML(text string) (policy.Policy, error) {
 	return FromConf(c)
 }
 
-func TestTreeScenarios(t *testing.T) { play.Run(t, "testdata/xml", fromXML) }
+func TestTreeScenarios(t *testing.T) { policytest.Golden(t, "testdata/xml", fromXML) }
 
 func TestPour(t *testing.T) {
 	type kid struct {
@@ -70,10 +70,10 @@ func TestPour(t *testing.T) {
 type naive struct {
 	c     *conf.Fair
 	total unit.Resources
-	jobs  []*play.Job // runnable ones
+	jobs  []*policytest.Job // runnable ones
 }
 
-func (n *naive) below(q *conf.FairQueue) (jobs []*play.Job, used unit.Resources) {
+func (n *naive) below(q *conf.FairQueue) (jobs []*policytest.Job, used unit.Resources) {
 	for _, j := range n.jobs {
 		if name := "root." + j.Queue; name == q.Name || strings.HasPrefix(name, q.Name+".") || q.Name == "root" {
 			jobs, used = append(jobs, j), used.Add(j.Used)
@@ -86,12 +86,12 @@ func (n *naive) limit(q *conf.FairQueue) unit.Resources {
 	return q.Max.Of(n.total).Max(q.Min.Of(n.total))
 }
 
-func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*play.Job {
+func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*policytest.Job {
 	jobs, used := n.below(q)
 	room = room.Min(n.limit(q).Sub(used))
-	var out []*play.Job
+	var out []*policytest.Job
 	if len(q.Children) == 0 {
-		slices.SortFunc(jobs, func(a, b *play.Job) int {
+		slices.SortFunc(jobs, func(a, b *policytest.Job) int {
 			by := 0
 			switch q.Policy {
 			case "fair":
@@ -215,15 +215,15 @@ func TestTreeAgainstNaive(t *testing.T) {
 			t.Fatal(err)
 		}
 		total := unit.Resources{Mem: 32, Cores: 32}
-		e := play.New(p.Order, total)
-		var live []*play.Job
+		e := policytest.New(p.Order, total)
+		var live []*policytest.Job
 		queues := rapid.SampledFrom([]string{"a", "p.b", "p.c"})
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			op := rapid.IntRange(0, 19).Draw(t, "op")
-			pick := func() *play.Job { return live[rapid.IntRange(0, len(live)-1).Draw(t, "job")] }
+			pick := func() *policytest.Job { return live[rapid.IntRange(0, len(live)-1).Draw(t, "job")] }
 			switch {
 			case op <= 6 || len(live) == 0:
-				j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue")}}
+				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue")}}
 				if rapid.Bool().Draw(t, "master") {
 					j.AM = unit.Resources{Mem: rapid.Int64Range(1, 2).Draw(t, "mm"), Cores: 1}
 				}
@@ -249,7 +249,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 			default:
 				j := pick()
 				e.Leave(j)
-				live = slices.DeleteFunc(live, func(x *play.Job) bool { return x == j })
+				live = slices.DeleteFunc(live, func(x *policytest.Job) bool { return x == j })
 			}
 			var want []string
 			n := naive{c: c, total: total, jobs: live}
@@ -284,9 +284,9 @@ func TestHadoopSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := play.New(p.Order, unit.Resources{Mem: 8192, Cores: 8})
+	e := policytest.New(p.Order, unit.Resources{Mem: 8192, Cores: 8})
 	for _, q := range []string{"sls_queue_1", "sls_queue_2", "sls_queue_3"} {
-		if err := e.Arrive(&play.Job{Job: policy.Job{ID: q, Queue: q}}, 99, unit.Resources{Mem: 1024, Cores: 1}); err != nil {
+		if err := e.Arrive(&policytest.Job{Job: policy.Job{ID: q, Queue: q}}, 99, unit.Resources{Mem: 1024, Cores: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -322,7 +322,7 @@ func BenchmarkTree(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				play.Bench(b, p.Order, n, func(i int, j *policy.Job) { j.Queue = fmt.Sprint("q", i%c.queues) })
+				policytest.Bench(b, p.Order, n, func(i int, j *policy.Job) { j.Queue = fmt.Sprint("q", i%c.queues) })
 			})
 		}
 	}

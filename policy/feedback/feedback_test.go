@@ -13,8 +13,8 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fifo"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
 	"github.com/yardmaster/yardmaster/policy/sizes"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -30,7 +30,7 @@ func fresh(spec string) (policy.Policy, error) {
 	return entries.New(s)
 }
 
-func TestScenarios(t *testing.T) { play.Run(t, "testdata", fresh) }
+func TestScenarios(t *testing.T) { policytest.Golden(t, "testdata", fresh) }
 
 func TestParameters(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
@@ -294,13 +294,13 @@ func TestPropertyReleaseAndRestart(t *testing.T) {
 
 func BenchmarkDecision(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprint("fifo/", n), func(b *testing.B) { play.Bench(b, fifo.New(), n, nil) })
+		b.Run(fmt.Sprint("fifo/", n), func(b *testing.B) { policytest.Bench(b, fifo.New(), n, nil) })
 		b.Run(fmt.Sprint("fbq/", n), func(b *testing.B) {
 			p, err := fresh("fbq")
 			if err != nil {
 				b.Fatal(err)
 			}
-			play.Bench(b, p.Order, n, nil)
+			policytest.Bench(b, p.Order, n, nil)
 		})
 	}
 }

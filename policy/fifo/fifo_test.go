@@ -10,24 +10,24 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 func TestScenarios(t *testing.T) {
-	play.Run(t, "testdata", func(string) (policy.Policy, error) { return Entry.New(nil) })
+	policytest.Golden(t, "testdata", func(string) (policy.Policy, error) { return Entry.New(nil) })
 }
 
 // The order must be that of a plain sort, whatever happened before.
 func TestAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := play.New(New(), unit.Resources{Mem: 1 << 40, Cores: 1 << 40})
-		var live []*play.Job
+		e := policytest.New(New(), unit.Resources{Mem: 1 << 40, Cores: 1 << 40})
+		var live []*policytest.Job
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			pick := func() *play.Job { return live[rapid.IntRange(0, len(live)-1).Draw(t, "job")] }
+			pick := func() *policytest.Job { return live[rapid.IntRange(0, len(live)-1).Draw(t, "job")] }
 			switch op := rapid.IntRange(0, 4).Draw(t, "op"); {
 			case op <= 1 || len(live) == 0:
-				j := &play.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Priority: rapid.IntRange(-2, 2).Draw(t, "priority")}}
+				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Priority: rapid.IntRange(-2, 2).Draw(t, "priority")}}
 				if err := e.Arrive(j, rapid.Int64Range(0, 3).Draw(t, "tasks"), unit.Resources{Mem: 1, Cores: 1}); err != nil {
 					t.Fatal(err)
 				}
@@ -42,15 +42,15 @@ func TestAgainstSorting(t *testing.T) {
 			default:
 				j := pick()
 				e.Leave(j)
-				live = slices.DeleteFunc(live, func(x *play.Job) bool { return x == j })
+				live = slices.DeleteFunc(live, func(x *policytest.Job) bool { return x == j })
 			}
-			var want []*play.Job
+			var want []*policytest.Job
 			for _, j := range live {
 				if j.Pending > 0 {
 					want = append(want, j)
 				}
 			}
-			slices.SortFunc(want, func(a, b *play.Job) int {
+			slices.SortFunc(want, func(a, b *policytest.Job) int {
 				return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Seq, b.Seq))
 			})
 			got := e.Ranking()
@@ -78,6 +78,6 @@ func TestNoQueues(t *testing.T) {
 
 func BenchmarkDecision(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 100_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) { play.Bench(b, New(), n, nil) })
+		b.Run(fmt.Sprint(n), func(b *testing.B) { policytest.Bench(b, New(), n, nil) })
 	}
 }

@@ -12,8 +12,8 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fifo"
-	"github.com/yardmaster/yardmaster/policy/internal/play"
 	"github.com/yardmaster/yardmaster/policy/sizes"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -296,13 +296,13 @@ func TestWhy(t *testing.T) {
 
 func BenchmarkDecision(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprint("fifo/", n), func(b *testing.B) { play.Bench(b, fifo.New(), n, nil) })
+		b.Run(fmt.Sprint("fifo/", n), func(b *testing.B) { policytest.Bench(b, fifo.New(), n, nil) })
 		b.Run(fmt.Sprint("comp/", n), func(b *testing.B) {
 			p, err := fresh("comp")
 			if err != nil {
 				b.Fatal(err)
 			}
-			play.Bench(b, p.Order, n, nil)
+			policytest.Bench(b, p.Order, n, nil)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -33,32 +34,35 @@ const (
 type Format struct {
 	Name  string // as typed
 	About string // for help
+	// Sniff reports whether a file that starts with prefix has this format.
+	Sniff func(prefix []byte) bool
+	// Read reads the jobs of one file, in any order; name is for errors. The reader may have methods Notes and Assumptions, as *Workload does.
+	Read func(r io.Reader, name string) (workload.Source, error)
 
-	sniff func(prefix []byte) bool
-	open  func(w *Workload, files []*given, opt Options) error
+	open func(w *Workload, files []*given, opt Options) error // in place of Read, of formats with options
 }
 
-// In detection order; the first match wins.
-var formats = []Format{
-	{Parquet, "a workload file of yardmaster import", func(p []byte) bool { return bytes.HasPrefix(p, []byte("PAR1")) }, openParquet},
-	{SWIM, "SWIM, tab-separated lines", swim.Sniff, openSWIM},
-	{Google, "Google cluster data 2011, job_events and task_events", google.Sniff, openGoogle},
-	{Rumen, "Rumen job trace, JSON", rumen.Sniff, openRumen},
-	{Synth, "SYNTH description of the Scheduler Load Simulator, JSON", sls.SniffSynth, openSynth},
-	{SLS, "job trace of the Scheduler Load Simulator, JSON", sls.Sniff, openSLS},
+// Formats are those that a workload may have, in detection order: the first match wins.
+type Formats []Format
+
+// BuiltIn are the formats of this repository.
+var BuiltIn = Formats{
+	{Name: Parquet, About: "a workload file of yardmaster import", Sniff: func(p []byte) bool { return bytes.HasPrefix(p, []byte("PAR1")) }, open: openParquet},
+	{Name: SWIM, About: "SWIM, tab-separated lines", Sniff: swim.Sniff, open: openSWIM},
+	{Name: Google, About: "Google cluster data 2011, job_events and task_events", Sniff: google.Sniff, open: openGoogle},
+	{Name: Rumen, About: "Rumen job trace, JSON", Sniff: rumen.Sniff, open: openRumen},
+	{Name: Synth, About: "SYNTH description of the Scheduler Load Simulator, JSON", Sniff: sls.SniffSynth, open: openSynth},
+	{Name: SLS, About: "job trace of the Scheduler Load Simulator, JSON", Sniff: sls.Sniff, open: openSLS},
 }
 
-// Formats lists all formats, in a fixed order.
-func Formats() []Format { return append([]Format(nil), formats...) }
-
-// ByName finds a format.
-func ByName(name string) (*Format, error) {
+// find finds a format by name.
+func (known Formats) find(name string) (*Format, error) {
 	var names []string
-	for i := range formats {
-		if formats[i].Name == name {
-			return &formats[i], nil
+	for i := range known {
+		if known[i].Name == name {
+			return &known[i], nil
 		}
-		names = append(names, formats[i].Name)
+		names = append(names, known[i].Name)
 	}
 	return nil, fmt.Errorf("unknown workload format %q: want one of %s", name, strings.Join(names, ", "))
 }

@@ -22,8 +22,9 @@ import (
 
 // Options carries what each format needs beyond its files. Start from Defaults.
 type Options struct {
-	Format string // a name of Formats; "": recognised by content
-	Window int    // sort window, in jobs; 0: DefaultWindow, negative: all
+	Known  Formats // that a file may have; nil: BuiltIn
+	Format string  // the name of one; "": recognised by content
+	Window int     // sort window, in jobs; 0: DefaultWindow, negative: all
 	SWIM   swim.Model
 	Rumen  rumen.Options
 	SLS    sls.Options
@@ -67,7 +68,7 @@ func Open(paths []string, opt Options) (_ *Workload, err error) {
 		}
 	}()
 	for _, p := range paths {
-		g, err := inspect(p, opt.Format)
+		g, err := opt.known().inspect(p, opt.Format)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +102,7 @@ func open(files []*given, opt Options) (*Workload, error) {
 	for _, g := range files {
 		w.Files = append(w.Files, g.name())
 	}
-	if err := files[0].format.open(w, files, opt); err != nil {
+	if err := files[0].format.openAll(w, files, opt); err != nil {
 		_ = w.Close()
 		return nil, err
 	}
@@ -110,6 +111,21 @@ func open(files []*given, opt Options) (*Workload, error) {
 		w.extra = append(w.extra, d.Assumption())
 	}
 	return w, nil
+}
+
+// openAll opens the files of a workload.
+func (f *Format) openAll(w *Workload, files []*given, opt Options) error {
+	if f.open != nil {
+		return f.open(w, files, opt)
+	}
+	return w.each(files, opt, func(in *input.File, _ *given) (workload.Source, error) { return f.Read(in, in.Name) })
+}
+
+func (o *Options) known() Formats {
+	if o.Known == nil {
+		return BuiltIn
+	}
+	return o.Known
 }
 
 // Deal is the override of users and queues.
@@ -216,7 +232,7 @@ func (g *given) release() {
 }
 
 // inspect detects a file's format.
-func inspect(path, format string) (*given, error) {
+func (known Formats) inspect(path, format string) (*given, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
@@ -226,9 +242,9 @@ func inspect(path, format string) (*given, error) {
 	switch {
 	case err != nil:
 	case format != "":
-		g.format, err = asked(format, prefix, f.Name)
+		g.format, err = known.asked(format, prefix, f.Name)
 	default:
-		g.format, err = Recognise(prefix, f.Name)
+		g.format, err = known.Recognise(prefix, f.Name)
 	}
 	if err == nil && g.format.Name == Parquet && f.Gzipped {
 		err = fmt.Errorf("%s is a gzipped Parquet file: unpack it first", f.Name)
@@ -250,25 +266,25 @@ func regular(path string) bool {
 }
 
 // Recognise detects the format of a file that starts with prefix.
-func Recognise(prefix []byte, name string) (*Format, error) {
-	for i := range formats {
-		if formats[i].sniff(prefix) {
-			return &formats[i], nil
+func (known Formats) Recognise(prefix []byte, name string) (*Format, error) {
+	for i := range known {
+		if known[i].Sniff(prefix) {
+			return &known[i], nil
 		}
 	}
 	if what := otherwise(prefix); what != "" {
 		return nil, fmt.Errorf("%s %s", name, what)
 	}
-	return nil, fmt.Errorf("%s: unknown workload format: it starts with %s; known are %s", name, beginning(prefix), known())
+	return nil, fmt.Errorf("%s: unknown workload format: it starts with %s; known are %s", name, beginning(prefix), known)
 }
 
 // asked finds the requested format, unless the file is detected as another.
-func asked(name string, prefix []byte, file string) (*Format, error) {
-	f, err := ByName(name)
-	if err != nil || f.sniff(prefix) {
+func (known Formats) asked(name string, prefix []byte, file string) (*Format, error) {
+	f, err := known.find(name)
+	if err != nil || f.Sniff(prefix) {
 		return f, err
 	}
-	if other, err := Recognise(prefix, file); err == nil {
+	if other, err := known.Recognise(prefix, file); err == nil {
 		return nil, fmt.Errorf("%s looks like %s (%s), not %s: %s", file, other.Name, other.About, name, other.how(file))
 	}
 	if what := otherwise(prefix); what != "" && len(bytes.TrimSpace(prefix)) > 0 {
@@ -285,9 +301,9 @@ func (f *Format) how(file string) string {
 	return "yardmaster import " + f.Name + " " + file
 }
 
-func known() string {
+func (known Formats) String() string {
 	var all []string
-	for _, f := range formats {
+	for _, f := range known {
 		all = append(all, fmt.Sprintf("%s (%s)", f.Name, f.About))
 	}
 	return strings.Join(all, ", ")

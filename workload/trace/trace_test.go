@@ -339,7 +339,7 @@ func TestRealFiles(t *testing.T) {
 			t.Errorf("no file %s", pattern)
 		}
 		for _, p := range paths {
-			g, err := inspect(p, "")
+			g, err := BuiltIn.inspect(p, "")
 			switch {
 			case err != nil && (!strings.HasPrefix(want, "!") || !strings.Contains(err.Error(), want[1:])):
 				t.Errorf("%s: %v", p, err)
@@ -405,7 +405,7 @@ func FuzzTrace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		format, err := Recognise(prefix, "f")
+		format, err := BuiltIn.Recognise(prefix, "f")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f ") && !strings.HasPrefix(err.Error(), "f: ") {
 				t.Fatalf("error without a file: %v", err)

@@ -54,7 +54,7 @@ type scheduler struct {
 
 func named(spec string) scheduler {
 	return scheduler{fresh: func() (policy.Policy, error) {
-		fresh, _, err := all.Load(spec)
+		fresh, _, err := all.Load(all.Policies, spec)
 		if err != nil {
 			return policy.Policy{}, err
 		}

@@ -205,7 +205,7 @@ func play(ctx context.Context, seed uint64, drawn sample, s setting) (x.Metrics,
 			p.LimitAdHoc()
 		}
 		spec.Scheduler.New = func() (policy.Policy, error) { return planned.New(p), nil }
-	} else if spec.Scheduler.New, _, err = all.Load("fair"); err != nil {
+	} else if spec.Scheduler.New, _, err = all.Load(all.Policies, "fair"); err != nil {
 		return nil, err
 	}
 	sum, err := run.Play(ctx, spec)

@@ -177,7 +177,7 @@ func (s *setting) play(ctx context.Context, seed uint64, scheduler, prefix strin
 	if c.Network, err = cluster.ParseNetwork(s.network); err != nil {
 		return err
 	}
-	fresh, _, err := all.Load(strings.NewReplacer("WAIT", s.wait, "CAP", s.capped).Replace(scheduler))
+	fresh, _, err := all.Load(all.Policies, strings.NewReplacer("WAIT", s.wait, "CAP", s.capped).Replace(scheduler))
 	if err != nil {
 		return err
 	}

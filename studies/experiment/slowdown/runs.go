@@ -63,7 +63,7 @@ func (o *outcome) Job(r *sim.JobRecord) {
 func (*outcome) Sample(*sim.Sample) {}
 
 func (o *outcome) play(ctx context.Context, spec *run.Spec, scheduler string) (sim.Summary, error) {
-	fresh, _, err := all.Load(scheduler)
+	fresh, _, err := all.Load(all.Policies, scheduler)
 	if err != nil {
 		return sim.Summary{}, err
 	}

@@ -108,7 +108,7 @@ func TestProbesFeelEverySetting(t *testing.T) {
 	}
 	for _, list := range plans { // and every scheduler of the plans is one that exists
 		for _, p := range list(1) {
-			if _, _, err := all.Load(p.spec); err != nil {
+			if _, _, err := all.Load(all.Policies, p.spec); err != nil {
 				t.Error(err)
 			}
 			if spec, err := policy.ParseSpec(p.spec); err != nil || spec.Name == "" {

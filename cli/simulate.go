@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/whatif"
+)
+
+func newSimulate(known *scenario.Catalogue) *cobra.Command {
+	var (
+		flags = scenarioFlags{known: known}
+		out   output
+		dir   string
+		log   string
+	)
+	cmd := &cobra.Command{
+		Use:   "simulate [SCENARIO.yaml | DIR]",
+		Short: "Run a workload on a cluster under one scheduler",
+		Args:  flags.oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := flags.scenario(args)
+			if err != nil {
+				return err
+			}
+			if n := len(s.Schedulers); n > 1 {
+				return misuse("Choose one with --scheduler, or use \"yardmaster compare\".", "simulate runs one scheduler, not %d", n)
+			}
+			if s.Seeds > 1 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "note: simulate runs one seed (%d); \"yardmaster compare\" runs all %d\n", s.Seed, s.Seeds)
+				s.Seeds = 0
+			}
+			switch n := len(s.Steering.Policies); {
+			case n > 1:
+				return misuse("Choose one with --steer, or use \"yardmaster compare\".", "simulate runs under one steering policy, not %d", n)
+			case log != "" && (n == 0 || s.Steering.Policies[0] == scenario.NoSteering):
+				return misuse("Add --steer, or leave it out.", "--steer-log writes the decisions of a steering policy, and there is none")
+			}
+			return simulate(cmd, s, out, dir, log)
+		},
+	}
+	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" && t.Name != "variant" })
+	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
+	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
+	setGroup(cmd.Flags(), inOutput, "out", "steer-log")
+	out.add(cmd)
+	return cmd
+}
+
+// oneRun is the number of jobs that a single run reads ahead, so that it can show its progress.
+const oneRun = 100_000
+
+func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log string) error {
+	watch := startWatch()
+	ctx, w := cmd.Context(), cmd.OutOrStdout()
+	setup, err := resolve(s)
+	if err != nil {
+		return err
+	}
+	if err := setup.CheckQueues(); err != nil {
+		return asUsage(err)
+	}
+	var folder *result.Folder
+	if dir != "" {
+		if folder, err = newFolder(ctx, dir); err != nil {
+			return err
+		}
+		defer folder.Discard()
+	}
+	files, err := out.prepare(ctx, [2]string{"steer-log", log})
+	if err != nil {
+		return err
+	}
+	defer files.discard()
+	var lines bytes.Buffer
+	setup.Workload.InMemory = cmp.Or(setup.Workload.InMemory, oneRun)
+	plan := whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""}
+	if log != "" {
+		plan.Variants[0].SteerLog = &lines
+	}
+	if folder != nil {
+		plan.Variants[0].Sink = folder
+	}
+	c, err := compare(ctx, "simulating", setup, plan)
+	if err != nil {
+		return err
+	}
+	if len(c.Seeds) == 0 {
+		return errors.New("stopped before anything was simulated")
+	}
+	// Show the results first: a file that cannot be written must not lose them.
+	run := c.Runs[0][0]
+	defer noteNoEffect(cmd.ErrOrStderr(), run)
+	if out.json {
+		err = run.WriteJSON(w)
+	} else {
+		showRun(w, run, c.Answers[0].Text, out.bySize)
+	}
+	err = errors.Join(err, writeFolder(folder, dir, run),
+		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
+		watch.write(files["timing"], run.Events), writeSteerLog(files["steer-log"], &lines))
+	switch {
+	case err != nil:
+		return err
+	case !out.json:
+		showFiles(w, dir, out.report)
+	}
+	switch {
+	case c.Partial:
+		return errPartial
+	case run.Jobs.Finished == 0:
+		return whyIdle(run)
+	}
+	return nil
+}
+
+// whyIdle says that no job finished, with the most frequent reason and, last, what to do about it.
+func whyIdle(r *result.Run) error {
+	err := errIdle(r.Scenario.Scheduler)
+	if len(r.Refusals) > 0 {
+		err = fmt.Errorf("%w\n%s: %s", err, unit.Count(r.Refusals[0].Jobs, "job"), term.Line(r.Refusals[0].Reason))
+	}
+	if r.Jobs.Refused > 0 {
+		err = fmt.Errorf("%w\n%s", err, dealHint)
+	}
+	return err
+}
+
+// noteNoEffect repeats, last of all, what was asked for in vain.
+func noteNoEffect(w io.Writer, r *result.Run) {
+	for _, text := range r.Assumptions {
+		if strings.HasSuffix(text, result.NoEffect) {
+			fmt.Fprintln(w, "note: "+text)
+		}
+	}
+}
+
+// writeSteerLog writes the decisions of a steering policy, if requested.
+func writeSteerLog(to *outFile, lines *bytes.Buffer) error {
+	if err := to.write(func(w io.Writer) error { _, err := lines.WriteTo(w); return err }); err != nil {
+		return fmt.Errorf("steer-log: %w", err)
+	}
+	return nil
+}
+
+// writeFolder completes the folder of a run, if requested.
+func writeFolder(folder *result.Folder, dir string, run *result.Run) error {
+	if folder == nil {
+		return nil
+	}
+	err := folder.Close()
+	if err == nil {
+		err = folder.WriteResult(run)
+	}
+	if err != nil {
+		return fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+	}
+	return nil
+}
+
+// newFolder makes the folder of a run's tables.
+func newFolder(ctx context.Context, dir string) (*result.Folder, error) {
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return nil, fmt.Errorf("out: %s is a file: name a folder", dir)
+	}
+	var paths []string
+	for _, name := range []string{result.JobsFile, result.TimelineFile, result.ResultFile} {
+		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.IsDir() {
+			return nil, fmt.Errorf("out: %s is a folder, and a file of that name is to be written", filepath.Join(dir, name))
+		}
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	folder, err := result.NewFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+	}
+	leftoversOf(ctx).add(paths...)
+	return folder, nil
+}

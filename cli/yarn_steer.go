@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/web/steering"
+	"github.com/yardmaster/yardmaster/yarn/yard"
+)
+
+// steerFlags are the flags of yarn steer.
+type steerFlags struct {
+	knobFlags
+	known        steer.Registry
+	policy       string
+	set          []string
+	min, max     float64
+	slots        bool
+	untilEmpty   bool
+	cpu          string
+	ams          bool
+	observe, act bool
+	length       string
+	spacing      string
+	silence      string
+	perHour      int
+	listen       string
+	format       string
+	changes      bool
+	stalled      time.Duration
+
+	lasts, gap, blind time.Duration // length, spacing and silence, parsed
+}
+
+// defaultListen is the page's default address.
+const defaultListen = "127.0.0.1:9099"
+
+func newYarnSteer(known steer.Registry) *cobra.Command {
+	f := steerFlags{known: known}
+	cmd := &cobra.Command{
+		Use:   "steer --rm URL --queue QUEUE[,QUEUE...] --policy POLICY [--act]",
+		Short: "Let a policy steer queues: their AM shares, or the priorities or queues of their jobs",
+		Args:  func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return labelled("steer", yarnSteer(cmd, &f))
+		},
+	}
+	f.add(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.policy, "policy", "", "`NAME` of the policy: "+strings.Join(known.Names(), ", "))
+	fs.StringArrayVar(&f.set, "set", nil, "a setting of the policy as `NAME=VALUE` (repeatable)")
+	fs.Float64Var(&f.min, "min", 0, "min `SHARE`; 0: the one found at the start (with --until-empty: one AM's)")
+	fs.Float64Var(&f.max, "max", steer.DefaultBounds().Max, "max `SHARE`")
+	fs.BoolVar(&f.slots, "slots", false, "hold a whole number of AMs instead of adding steps")
+	fs.BoolVar(&f.untilEmpty, "until-empty", false, "end when the queue, once it had jobs, has none left")
+	fs.StringVar(&f.cpu, "cpu", "", "`SOURCE` of idle processors: host, host:nice-idle, rm, rm:cores=N, prometheus=URL?QUERY, allocation, none (default allocation)")
+	fs.BoolVar(&f.ams, "ask-ams", false, "query the AMs of MapReduce jobs for their map progress, at most eight per sample (default for ahead, which uses it)")
+	fs.BoolVar(&f.observe, "observe", false, "decide and report, change nothing: this is the default")
+	fs.BoolVar(&f.act, "act", false, "change the setting")
+	fs.StringVar(&f.length, "for", "", "end after this `TIME`: 8h, 30m")
+	fs.StringVar(&f.spacing, "spacing", "", "min `TIME` between two changes, if more than the scheduler needs")
+	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour, moves of jobs excepted")
+	fs.StringVar(&f.silence, "silence", "60s", "after this `TIME` without a good sample, restore and wait")
+	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
+	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
+	fs.BoolVar(&f.changes, "changes-only", false, "leave out samples without a change")
+	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer after this `TIME` without a heartbeat")
+	hide(fs, "stalled-after")
+	setGroup(fs, inPolicy, "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-ams")
+	setGroup(fs, inOutput, "listen", "log-format", "changes-only")
+	f.addWho(cmd)
+	complete(cmd, "policy", func() []string { return policyWords(known) }, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "cpu", func() []string {
+		var words []string
+		for _, s := range yard.Sources() {
+			words = append(words, strings.Replace(s, ": ", "\t", 1))
+		}
+		return words
+	}, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "log-format", func() []string { return []string{"text", "json"} }, cobra.ShellCompDirectiveNoFileComp)
+	return cmd
+}
+
+func policyList(known steer.Registry) string {
+	var out strings.Builder
+	for _, e := range known {
+		fmt.Fprintf(&out, "  %-10s %s\n", e.Name, e.Title)
+	}
+	return out.String()
+}
+
+// check finds conflicting options before any server is contacted.
+func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
+	see := "See \"" + cmd.CommandPath() + " --help\"."
+	switch {
+	case len(args) > 0:
+		return misuse(see, "yarn steer: %q is not a flag", args[0])
+	case len(f.rm) == 0:
+		return misuse(see, "yarn steer: no cluster: give --rm URL")
+	case len(f.queues) == 0:
+		return misuse(see, "yarn steer: no queue: give --queue root.default")
+	case f.policy == "":
+		return misuse(see, "yarn steer: no policy: give --policy, one of %s", strings.Join(f.known.Names(), ", "))
+	case f.act && f.observe:
+		return misuse("", "yarn steer: --act and --observe are opposites: give one")
+	case !f.act && f.journal != "":
+		return misuse("", "yarn steer: --journal belongs to --act: without it nothing is changed")
+	case !f.act && len(f.zk) > 0:
+		return misuse("", "yarn steer: --zookeeper belongs to --act: any number of steerers may watch")
+	case f.format != "text" && f.format != "json":
+		return misuse("", "yarn steer: --log-format is text or json, not %q", f.format)
+	case f.perHour < 1:
+		return misuse("", "yarn steer: --per-hour is at least 1, not %d", f.perHour)
+	case !(f.min >= 0 && f.max <= 1 && f.max > 0 && f.min <= f.max):
+		return misuse("", "yarn steer: --min %v and --max %v: they are shares from 0 to 1, min at most max", f.min, f.max)
+	}
+	if err := knownPolicy(f.known, f.policy); err != nil {
+		return err
+	}
+	if err := cmp.Or(duration("for", f.length, time.Second, &f.lasts), duration("spacing", f.spacing, 0, &f.gap), duration("silence", f.silence, time.Second, &f.blind)); err != nil {
+		return err
+	}
+	_, err := newPolicy(f.known, f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
+	return err
+}
+
+// duration parses the time of a flag; "" leaves it as it is.
+func duration(flag, text string, least time.Duration, into *time.Duration) error {
+	if text == "" {
+		return nil
+	}
+	d, err := unit.ParseTime(text)
+	if err != nil {
+		return misuse("", "--%s: %v", flag, err)
+	}
+	if *into = time.Duration(d) * time.Microsecond; *into < least {
+		return misuse("", "--%s: %s is too short", flag, text)
+	}
+	return nil
+}
+
+// withHangup makes a context that SIGHUP ends, too.
+func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// setup is what the policy is made from, on a scheduler with the given limit.
+func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
+	s := &steer.Setup{
+		Queue: f.queues[0], Queues: f.queues, Limit: limit, Observe: !f.act, Set: f.set,
+		Bounds: steer.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())},
+	}
+	if f.slots {
+		s.Set = append([]string{"slots=yes"}, s.Set...)
+	}
+	return s
+}
+
+func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
+	ctx, stop := withHangup(cmd.Context())
+	defer stop()
+	notice := noticesTo(cmd.ErrOrStderr())
+	needs := &f.known.Find(f.policy).Needs
+	y, client, count, err := f.open(ctx, yard.Options{
+		CPU: f.cpu, AMs: f.ams || needs.Maps && !cmd.Flags().Changed("ask-ams"), Pending: needs.Pending,
+		Capacities: slices.Contains(needs.Properties, steer.Capacities),
+	})
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdle()
+	f.queues = y.Queues()
+	setup := f.setup(y.Limit())
+	setup.Minimum = y.MinAllocation()
+	policy, err := newPolicy(f.known, f.policy, setup)
+	if err != nil {
+		return err
+	}
+
+	s := &session{f: f, yard: y, notice: notice, log: newLog(cmd.OutOrStdout(), f.format, f.changes)}
+	defer s.log.end()
+	if f.act {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		defer s.leave()
+	}
+	found, about := s.look(ctx, policy)
+	s.board = steering.New(about, s.kept)
+	engine := s.board.Measure(y, count.sent.Load)
+	pageEnds, page := s.serve(ctx)
+	defer pageEnds()
+	for _, fact := range found {
+		notice("%-12s %s", fact.Label+":", fact.Value)
+	}
+	if page != "" {
+		notice("%-12s http://%s/, metrics at http://%s/metrics", "page:", page, page)
+	}
+	if f.act {
+		notice("%-12s act. Original values are restored on exit; Ctrl-C exits.", "mode:")
+	} else {
+		notice("%-12s observe. Nothing is changed: the lines say what would be done. To let it act, add --act.", "mode:")
+	}
+	if f.lasts > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.lasts)
+		defer stop()
+	}
+	var clock live.Clock = live.WallClock{}
+	var alive func()
+	if s.guard != nil {
+		alive, clock = s.guard.beat, pulseClock{each: s.guard.each, beat: s.guard.beat}
+	}
+	var journal *drive.Journal
+	if s.journal != nil {
+		journal = s.journal.Journal
+	}
+	cuts := 0
+	return live.Run(ctx, live.Options{
+		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
+		Rules: drive.Rules{
+			Allow:  func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
+			Queues: y.Queues(), Act: f.act, Journal: journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+			New: func() (steer.Steerer, error) { return f.known.New(f.policy, setup) },
+		},
+		Observe: func(e drive.Event) {
+			s.board.Observe(e) // first: the page is up to date when the line is printed
+			s.log.event(&e)
+			sayCuts(client, &cuts, notice)
+		},
+	})
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os/exec"
-
-// standApart is a no-op here: the guard may be ended together with its steerer.
-func standApart(*exec.Cmd) {}

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// usage is unknown here.
-func usage() (seconds float64, peak int64) { return 0, 0 }
