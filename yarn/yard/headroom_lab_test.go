@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/marp"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
