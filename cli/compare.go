@@ -126,7 +126,7 @@ func variants(base *scenario.Setup) (whatif.Plan, error) {
 	return plan, nil
 }
 
-// doubts says why the history cannot carry a conclusion about what the variants touch. A workload that cannot be read again is not doubted.
+// doubts says why the history cannot carry a conclusion about what the variants touch. A workload that can be read only once is not checked.
 func doubts(base *scenario.Setup, touched [][]whatif.Subject) (none whatif.Doubts) {
 	if strings.HasPrefix(base.Workload.Title, "synth:") || base.Workload.Once {
 		return none // it is no history

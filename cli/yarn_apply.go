@@ -209,7 +209,7 @@ func (f *applyFlags) run(cmd *cobra.Command) (err error) {
 		a.say("Ignored in %s, because the CapacityScheduler has no such setting: %s.", a.f.wanted, term.Line(names))
 	}
 	if len(a.new) == 0 {
-		a.say("The configuration is so already: there is nothing to change.")
+		a.say("The settings already have these values: there is nothing to change.")
 		return nil
 	}
 	t := term.Table{Head: []string{"queue", "setting", "now", "new"}, Left: 4}
@@ -590,7 +590,7 @@ func (a *applying) see(ctx context.Context, k drive.Knob, old, now drive.Value) 
 			if drive.Same(k, present, old) {
 				return foreign, "the old settings are there again: somebody else has set them, or the ResourceManager has forgotten the change"
 			}
-			return foreign, unlike(k, present, a.new) + ": it stays so"
+			return foreign, unlike(k, present, a.new) + ": it is left as it is"
 		}
 		others = 0
 		var list []watch.App

@@ -23,11 +23,11 @@ shows() {
   ./mine "$@" >out.txt || { cat out.txt && return 1; }
   grep -q -- "$words" out.txt || { cat out.txt && echo "it does not say \"$words\"" && return 1; }
 }
-shows '^fewest ' schedulers
+shows '^lightest ' schedulers
 shows '^favour ' yarn policies
 shows '40 jobs' import auto jobs.log -o jobs.parquet
 for clock in ideal hadoop; do
-  shows fewest compare --workload jobs.log --cluster 4x4/2 --scheduler fifo --scheduler fewest --clock $clock --seeds 5
+  shows lightest compare --workload jobs.log --cluster 4x4/2 --scheduler fifo --scheduler lightest --clock $clock --seeds 5
 done
 shows favour compare --workload synth:demo --cluster 30x8/4 --scheduler fifo --steer none --steer favour --steer-set user=ana --steer-queue adhoc --seeds 5
 shows . tune --workload jobs.log --queues etl,adhoc,ml --cluster 4x4/2 --scheduler "$tree/docs/examples/capacity-scheduler.xml" --goal 'mean elapsed of all' --steer favour --steer-set user=ana --steer-queue root.etl --budget 60runs

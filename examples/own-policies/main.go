@@ -4,11 +4,11 @@ package main
 import (
 	"example.com/own-policies/batchlog"
 	"example.com/own-policies/favour"
-	"example.com/own-policies/fewest"
+	"example.com/own-policies/lightest"
 
 	"github.com/yardmaster/yardmaster/cli"
 )
 
 func main() {
-	cli.Main(cli.WithPolicy(fewest.Entry), cli.WithSteering(favour.Entry), cli.WithTrace(batchlog.Format))
+	cli.Main(cli.WithPolicy(lightest.Entry), cli.WithSteering(favour.Entry), cli.WithTrace(batchlog.Format))
 }

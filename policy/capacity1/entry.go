@@ -97,7 +97,7 @@ func (r *paramReader) fail(err error) {
 	}
 }
 
-// whole reads a number of at least least; absent: 0, which stands for the default.
+// whole reads a whole number that is not below a minimum; absent: 0, which stands for the default.
 func (r *paramReader) whole(key string, least int) int {
 	v, err := r.p.Int(key, 0)
 	r.fail(err)

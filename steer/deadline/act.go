@@ -114,7 +114,7 @@ func (d *steerer) ours(j *job) bool {
 	if !j.touched || p == min(j.set, d.highest) || p == j.before {
 		return true
 	}
-	j.note = "has a priority that somebody else has set: it stays so"
+	j.note = "has a priority that somebody else has set: it is left as it is"
 	return false
 }
 
@@ -167,7 +167,7 @@ func (d *steerer) place(goals, strays []*job) (placed []*job) {
 		case j.at >= 0 && j.at < usable:
 			j.seat, j.settled, j.tries = j.at, true, 0
 		case j.settled:
-			j.note = "was in a slot and is not any more: somebody else has moved it, it stays so"
+			j.note = "was in a slot and is not any more: somebody else has moved it, and it stays there"
 			continue
 		case d.onItsWay(j.meter):
 			j.seat = j.slot

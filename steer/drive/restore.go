@@ -166,7 +166,7 @@ func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 					return "", false, err
 				}
 			}
-			return "", false, r.close(Foreign, h, present, "somebody else has changed it since: it stays so")
+			return "", false, r.close(Foreign, h, present, "somebody else has changed it since: it is left as it is")
 		}
 		if err := r.wait(r.now().Add(pollEach)); err != nil {
 			return "", false, err

@@ -74,7 +74,7 @@ func (c *loop) Found(q *steer.Queue) string {
 	case q.Capacity.IsZero():
 		return share
 	case am.IsZero():
-		return share + fmt.Sprintf(" of %v; how many jobs that lets in shows when there is a job", q.Capacity)
+		return share + fmt.Sprintf(" of %v; the number of jobs it admits is known once a job is there", q.Capacity)
 	}
 	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.AMShare)
 	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "AM", "AMs"), am)

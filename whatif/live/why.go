@@ -45,7 +45,7 @@ const (
 func (v *View) Soon(t unit.Time) bool { return t <= v.Now+soon*v.Timing.NodeHeartbeat }
 
 // Explain says why an application waits, by the scheduler's own checks on what the ResourceManager shows, when that is expected to end, and which settings
-// would end it now: each is tried on the requests of now and, if it does not help at once, simulated. An application that is not in the view is taken as submitted now.
+// would end it now: each is tried on the current requests and, if it does not help at once, simulated. An application that is not in the view is taken as submitted now.
 func Explain(ctx context.Context, v *View, h *History, a *App, o Options) (*Explanation, error) {
 	v.locate()
 	x := &Explanation{App: a}
@@ -275,7 +275,7 @@ func (q *question) next(ctx context.Context, by func() (rm.Scheduler, error), k 
 	return first, beats, err
 }
 
-// explainer is what YARN's own schedulers are.
+// explainer is implemented by YARN's own schedulers.
 type explainer interface {
 	rm.Scheduler
 	rm.Recoverer

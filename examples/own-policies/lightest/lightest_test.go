@@ -1,4 +1,4 @@
-package fewest
+package lightest
 
 import (
 	"testing"
