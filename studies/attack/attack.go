@@ -117,7 +117,7 @@ func (s *Study) Run(ctx context.Context) (Run, error) {
 		}
 	}
 	if s.Binary == "" {
-		if s.Binary, err = host.Build(ctx, work); err != nil {
+		if s.Binary, err = host.Build(ctx, work, host.Product); err != nil {
 			return Run{}, err
 		}
 	}

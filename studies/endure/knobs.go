@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -120,37 +116,14 @@ func (k *killer) settlers(ctx context.Context) error {
 	return nil
 }
 
-// turner builds the command with the policy turn in its registry.
+// turner builds the command with the policy turn.
 func (s *Study) turner(ctx context.Context) (string, error) {
 	dir, err := s.folder("turner")
 	if err != nil {
 		return "", err
 	}
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
-	}
-	line, overlay := filepath.Join(dir, "turn.go"), filepath.Join(dir, "overlay.json")
-	at := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "steer", "all", "turn.go")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{at: line}})
-	if err == nil {
-		err = os.WriteFile(overlay, text, 0o644)
-	}
-	if err == nil {
-		err = os.WriteFile(line, []byte(registryLine), 0o644)
-	}
-	if err != nil {
-		return "", err
-	}
-	return host.Build(ctx, dir, "-overlay", overlay)
+	return host.Build(ctx, dir, "studies/endure/turner")
 }
-
-const registryLine = `package all
-
-import "github.com/yardmaster/yardmaster/studies/endure/turn"
-
-func init() { Policies = append(Policies, turn.Entry) }
-`
 
 // heldKnobs counts open knobs by kind.
 func heldKnobs(open []drive.Entry, policy string) map[string]int {

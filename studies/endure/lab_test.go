@@ -60,7 +60,7 @@ func built(t *testing.T) string {
 		if err := os.Chmod(dir, 0o755); err != nil { // another account runs it
 			t.Fatal(err)
 		}
-		if program, err = host.Build(t.Context(), dir); err != nil {
+		if program, err = host.Build(t.Context(), dir, host.Product); err != nil {
 			t.Fatal(err)
 		}
 	}

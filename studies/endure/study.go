@@ -87,7 +87,7 @@ func (s *Study) Run(ctx context.Context) error {
 		return err
 	}
 	if s.Binary == "" {
-		if s.Binary, err = host.Build(ctx, s.Work); err != nil {
+		if s.Binary, err = host.Build(ctx, s.Work, host.Product); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
 // Package turn is a steering policy for fault injection: it turns its knobs back and forth for as long as it runs, so that a steerer
-// killed at any moment leaves something to restore. It is registered only in the lab's build of the command.
+// killed at any moment leaves something to restore. Only the command turner has it.
 package turn
 
 import (

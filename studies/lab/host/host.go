@@ -71,11 +71,13 @@ func First(nice int) (end func(), err error) {
 	}, nil
 }
 
-// Build builds the program into a folder, for use as an operator would. flags are further build flags.
-func Build(ctx context.Context, dir string, flags ...string) (path string, err error) {
+// Product is the main package of the product, for Build.
+const Product = "cmd/yardmaster"
+
+// Build builds a main package of this module into a folder, for use as an operator would.
+func Build(ctx context.Context, dir, main string) (path string, err error) {
 	path = filepath.Join(dir, "yardmaster")
-	args := append(append([]string{"build", "-o", path}, flags...), "github.com/yardmaster/yardmaster/cmd/yardmaster")
-	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/yardmaster/yardmaster/"+main).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building yardmaster: %w\n%s", err, out)
 	}
@@ -98,7 +100,7 @@ func Program(ctx context.Context, given string) (path string, remove func(), err
 	}
 	dir, remove, err := Folder("", "binary")
 	if err == nil {
-		path, err = Build(ctx, dir)
+		path, err = Build(ctx, dir, Product)
 	}
 	if err != nil {
 		remove()
