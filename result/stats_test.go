@@ -104,7 +104,7 @@ func coverage(draw func(g *rand.Rand, cv, noise float64) (a, b float64), n int, 
 }
 
 // TestCoverage holds the interval to what docs/comparing.md says of it: nominally 95 %, never below 90 % in these worlds. With -v it
-// prints the documented table.
+// prints the table behind it.
 func TestCoverage(t *testing.T) {
 	const times = 1500
 	for _, p := range pairs {
