@@ -201,8 +201,11 @@ func (b *Books) Watch(t *rapid.T, fresh func() (policy.Policy, error)) func() (p
 		}
 		if choose := p.Choose; choose != nil {
 			p.Choose = func(s policy.Storage) { choose(&asking{s, &w.answers}) }
-			if p.Place != nil {
-				p.Place = &told{p.Place, w}
+		}
+		if p.Place != nil {
+			place := told{p.Place, w}
+			if p.Place = &place; isCounter(place.Place) {
+				p.Place = &counting{place}
 			}
 		}
 		return p, nil
@@ -229,16 +232,22 @@ func (r *timed) Tick(now unit.Time) (unit.Time, bool) {
 	return r.Timer.Tick(now)
 }
 
-// told records what a place shared with an order is told.
+func isCounter(p policy.Place) bool {
+	_, ok := p.(policy.Counter)
+	return ok
+}
+
+// told records what a placement is told: it may share what it knows with the order.
 type told struct {
 	policy.Place
 	w *watched
 }
 
-func (r *told) Counts(slot uint8) bool {
-	c, ok := r.Place.(policy.Counter)
-	return ok && c.Counts(slot)
-}
+// counting is told, of a place that counts.
+type counting struct{ told }
+
+// Counts implements [policy.Counter].
+func (r *counting) Counts(slot uint8) bool { return r.Place.(policy.Counter).Counts(slot) }
 
 func (r *told) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	r.w.log = append(r.w.log, call{what: "placed", job: *j, event: policy.Event{Stage: s, Node: n}, near: near})
