@@ -97,11 +97,7 @@ func TestCommands(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			if script.checkout {
-				must(t, dir, "git", "clone", "-q", r.repo, ".")
-			}
-			r.run(t, dir, script.text)
+			r.run(t, r.folder(t, script), script.text)
 		})
 	}
 }
@@ -111,6 +107,16 @@ type script struct {
 	text     string
 	live     bool // speaks to a cluster
 	checkout bool // is typed in a checkout
+}
+
+// folder is where a page is typed: a checkout, or an empty folder.
+func (r *reader) folder(t *testing.T, s script) string {
+	t.Helper()
+	dir := t.TempDir()
+	if s.checkout {
+		must(t, dir, "git", "clone", "-q", r.repo, ".")
+	}
+	return dir
 }
 
 func (r *reader) script(t *testing.T, page string) script {

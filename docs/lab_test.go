@@ -69,7 +69,7 @@ func TestLabCommands(t *testing.T) {
 		}
 		seen++
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
-			r.run(t, t.TempDir(), patience+script.text, "unshare", "--map-root-user", "--mount", "sh", "-c", named, "sh")
+			r.run(t, r.folder(t, script), patience+script.text, "unshare", "--map-root-user", "--mount", "sh", "-c", named, "sh")
 		})
 	}
 	if seen < 2 {
