@@ -20,7 +20,7 @@ type watched struct {
 	starts  map[string]int64 // by job/stage
 	ends    map[string]int64
 	present map[int32]*policy.Job
-	wants   map[int32]bool // by what it was told
+	wants   map[int32]bool // by the events so far
 	log     []call
 	answers answers
 	sizes   map[int64]unit.Time // that a policy asked for
@@ -188,7 +188,7 @@ func (b *Books) Watch(t *rapid.T, fresh func() (policy.Policy, error)) func() (p
 		*b = append(*b, w)
 		p.Order = w
 		if p.Timer != nil {
-			p.Timer = &timed{p.Timer, w}
+			p.Timer = &recordedTimer{p.Timer, w}
 		}
 		if foresee := p.Foresee; foresee != nil {
 			w.sizes = map[int64]unit.Time{}
@@ -203,9 +203,11 @@ func (b *Books) Watch(t *rapid.T, fresh func() (policy.Policy, error)) func() (p
 			p.Choose = func(s policy.Storage) { choose(&asking{s, &w.answers}) }
 		}
 		if p.Place != nil {
-			place := told{p.Place, w}
-			if p.Place = &place; isCounter(place.Place) {
-				p.Place = &counting{place}
+			recorded := recordedPlace{p.Place, w}
+			if _, counts := p.Place.(policy.Counter); counts {
+				p.Place = &recordedCounter{recorded}
+			} else {
+				p.Place = &recorded
 			}
 		}
 		return p, nil
@@ -221,45 +223,40 @@ func (w *watched) views() []policy.Job {
 	return views
 }
 
-// timed records a policy's periodic work.
-type timed struct {
+// recordedTimer records a policy's periodic work.
+type recordedTimer struct {
 	policy.Timer
 	w *watched
 }
 
-func (r *timed) Tick(now unit.Time) (unit.Time, bool) {
+func (r *recordedTimer) Tick(now unit.Time) (unit.Time, bool) {
 	r.w.log = append(r.w.log, call{what: "tick", now: now, views: r.w.views()})
 	return r.Timer.Tick(now)
 }
 
-func isCounter(p policy.Place) bool {
-	_, ok := p.(policy.Counter)
-	return ok
-}
-
-// told records what a placement is told: it may share what it knows with the order.
-type told struct {
+// recordedPlace records the events of a placement, which may share state with the order.
+type recordedPlace struct {
 	policy.Place
 	w *watched
 }
 
-// counting is told, of a place that counts.
-type counting struct{ told }
+// recordedCounter is one that counts skipped opportunities.
+type recordedCounter struct{ recordedPlace }
 
 // Counts implements [policy.Counter].
-func (r *counting) Counts(slot uint8) bool { return r.Place.(policy.Counter).Counts(slot) }
+func (r *recordedCounter) Counts(slot uint8) bool { return r.Place.(policy.Counter).Counts(slot) }
 
-func (r *told) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+func (r *recordedPlace) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	r.w.log = append(r.w.log, call{what: "placed", job: *j, event: policy.Event{Stage: s, Node: n}, near: near})
 	r.Place.Placed(j, s, n, near)
 }
 
-func (r *told) Skipped(now unit.Time, j *policy.Job, s int) unit.Time {
+func (r *recordedPlace) Skipped(now unit.Time, j *policy.Job, s int) unit.Time {
 	r.w.log = append(r.w.log, call{what: "skipped", now: now, job: *j, event: policy.Event{Stage: s}})
 	return r.Place.Skipped(now, j, s)
 }
 
-// answers are what an order was told of the locations of input, in the order of its questions.
+// answers are the locations of input that an order asked for, in the order of its questions.
 type answers struct {
 	near  []policy.Near
 	local []bool
@@ -337,7 +334,7 @@ func (r *replay) step() {
 			}
 			v := c.tries[i].v
 			i++
-			if v == policy.Took { // what the engine told inside the call, up to and with the start
+			if v == policy.Took { // the events inside the call, up to and with the start
 				for started := false; !started || r.at < len(r.log) && (r.log[r.at].what == "changed" || r.log[r.at].what == "placed"); {
 					started = started || r.log[r.at].what == "started"
 					r.step()

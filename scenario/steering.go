@@ -194,7 +194,7 @@ func (st *Steering) on(p run.Scheduler, policy *steer.Entry) (*steer.Rehearsal, 
 	out.New = func(seed uint64) (steer.Steerer, error) {
 		su := setup
 		su.Seed = seed
-		return steer.Registry{*policy}.New(policy.Name, &su)
+		return policy.Build(&su)
 	}
 	_, err = out.New(0)
 	var wrong *steer.SettingError

@@ -113,11 +113,16 @@ func (r Registry) Names() []string {
 // New makes the named policy, if the engine meets its needs.
 func (r Registry) New(name string, s *Setup) (Steerer, error) {
 	e := r.Find(name)
-	switch {
-	case e == nil:
+	if e == nil {
 		return nil, fmt.Errorf("there is no steering policy %q: want one of %s", name, strings.Join(r.Names(), ", "))
-	case e.Needs.AMLimit && s.Limit.Property == "":
-		return nil, fmt.Errorf("%s moves the AM share, and this scheduler has none", name)
+	}
+	return e.Build(s)
+}
+
+// Build makes the policy, if the engine meets its needs.
+func (e *Entry) Build(s *Setup) (Steerer, error) {
+	if e.Needs.AMLimit && s.Limit.Property == "" {
+		return nil, fmt.Errorf("%s moves the AM share, and this scheduler has none", e.Name)
 	}
 	if e.Several || len(s.Queues) < 2 {
 		return e.New(s)
