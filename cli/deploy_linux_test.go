@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 )
 
 const unitFile = "../deploy/systemd/yardmaster-steer@.service"
@@ -63,7 +64,7 @@ func TestUnitRestoresWhenTheGroupIsKilled(t *testing.T) {
 			t.Fatal("it does not act")
 		}
 	}
-	guard, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(state, guardFile))))
+	guard, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(state, session.GuardFile))))
 	if err != nil {
 		t.Fatal(err)
 	}

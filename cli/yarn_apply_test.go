@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/whatif/goal"
+	"github.com/yardmaster/yardmaster/whatif/trial"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -65,8 +67,8 @@ func closed(t *testing.T, journal string) {
 func outcomes(t *testing.T, journal string) string {
 	t.Helper()
 	var list []string
-	for line := range strings.Lines(readText(t, filepath.Join(journal, recordFile))) {
-		var r applied
+	for line := range strings.Lines(readText(t, filepath.Join(journal, session.RecordFile))) {
+		var r trial.Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +246,7 @@ func TestApplyUnfinished(t *testing.T) {
 	rm.busy(func(string) time.Duration { return 10 * time.Second })
 	y := started(t, append([]string{"yarn", "apply", "--rm", rm.URL, "--user", "u", "--journal", journal, "--goal", "mean elapsed of all", "--watch", "10s", "--act"}, raised...)...)
 	y.until(t, "in force")
-	guard := strings.TrimSpace(readText(t, filepath.Join(journal, guardFile)))
+	guard := strings.TrimSpace(readText(t, filepath.Join(journal, session.GuardFile)))
 	var pid int
 	if _, err := fmt.Sscan(guard, &pid); err != nil {
 		t.Fatal(err)

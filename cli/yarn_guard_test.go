@@ -5,8 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -38,7 +37,7 @@ func leftBehind(t *testing.T) (rm *steeredRM, dir string) {
 		t.Fatal(err)
 	}
 	defer client.CloseIdle()
-	j, err := openJournal(t.Context(), dir, t.Logf)
+	j, err := session.OpenJournal(t.Context(), dir, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,106 +73,6 @@ func (o *once) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 	return do, 1_000_000
 }
 
-// A steerer that had ZooKeeper's lock when it died is put right at once, under that lock. One that had lost it, or never got it, is not: another
-// steerer may be at work, so that the lock has to be waited for.
-func TestGuardGoesByTheLockOfTheDead(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // ZooKeeper is away
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	for _, held := range []time.Duration{time.Second, 0} {
-		rm, dir := leftBehind(t)
-		j, err := openJournal(t.Context(), dir, t.Logf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := &knobFlags{queues: []string{"root.default"}, zk: []string{silent.Addr().String()}}
-		k.rm, k.user = []string{rm.URL}, "u"
-		var out strings.Builder
-		r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: func(string, ...any) {}}
-		limit := time.Minute
-		if held == 0 {
-			limit = 2 * time.Second // it waits for ZooKeeper for as long as it may
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		err = r.runForDead(ctx, held)
-		cancel()
-		if got := rm.setting(); held > 0 && (err != nil || got != "0.3") || held == 0 && (err == nil || got != "0.4") {
-			t.Errorf("held %v: %q is set, %v\n%s", held, got, err, &out)
-		}
-		_ = j.Close()
-	}
-}
-
-// The guard of a dead steerer leaves the next one to put back, and takes over only if that goes without having done so.
-func TestGuardInheritsWhatTheNextSteererLeaves(t *testing.T) {
-	t.Parallel()
-	for _, restores := range []bool{true, false} {
-		rm, dir := leftBehind(t)
-		next, err := openJournal(t.Context(), dir, t.Logf) // the next steerer
-		if err != nil {
-			t.Fatal(err)
-		}
-		type heir struct {
-			j   *live.DiskJournal
-			err error
-		}
-		got := make(chan heir, 1)
-		go func() {
-			j, err := inherit(t.Context(), dir, heirWait, t.Logf)
-			got <- heir{j, err}
-		}()
-		select {
-		case <-got:
-			t.Fatal("it did not wait")
-		case <-time.After(1500 * time.Millisecond):
-		}
-		if restores {
-			k := &knobFlags{queues: []string{"root.default"}}
-			k.rm, k.user = []string{rm.URL}, "u"
-			r := &recovery{k: k, j: next, log: newLog(&strings.Builder{}, "text", false), notice: t.Logf}
-			if err := r.run(t.Context(), false); err != nil {
-				t.Fatal(err)
-			}
-		} else if err := next.Close(); err != nil {
-			t.Fatal(err)
-		}
-		h := <-got
-		if h.err != nil || restores != (h.j == nil) || !restores && len(h.j.Open()) != 1 {
-			t.Errorf("restores %v: %v", restores, h)
-		}
-		_ = next.Close()
-		if h.j != nil {
-			_ = h.j.Close()
-		}
-	}
-}
-
-// A guard that was started in place of another is told what that one knew.
-func TestGuardIsToldAgain(t *testing.T) {
-	t.Parallel()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &guard{pipe: w, dir: t.TempDir()}
-	g.say(hasLock)
-	if g.word != hasLock {
-		t.Errorf("%q", g.word)
-	}
-	g.end(false)
-	text := make([]byte, 64)
-	n, err := r.Read(text)
-	if err != nil || string(text[:n]) != hasLock+noLock {
-		t.Errorf("%q %v", text[:n], err)
-	}
-	if claim(g.dir); !guarded(g.dir, os.Getpid()) {
-		t.Error("not claimed", readText(t, filepath.Join(g.dir, guardFile)), strconv.Itoa(os.Getpid()))
-	}
-}
-
 // Whoever restores later may be in another folder and have another PATH.
 func TestRestoreFindsTheRefreshCommand(t *testing.T) {
 	dir := t.TempDir()
@@ -200,35 +99,6 @@ func TestRestoreFindsTheRefreshCommand(t *testing.T) {
 	check("refresh", script)
 	t.Chdir(blank)
 	check("./refresh", "./refresh")
-}
-
-func TestPasswordsAreNotShown(t *testing.T) {
-	for cpu, want := range map[string]string{"": "allocation", "rm:cores=4": "rm:cores=4", "host": "host", "prometheus=http://me:secret@host?query=x": "prometheus"} {
-		if got := sourceName(cpu); got != want {
-			t.Errorf("%q: %q", cpu, got)
-		}
-	}
-}
-
-// A queue that was removed meanwhile has nothing to be put back: it is not waited for until the end of days.
-func TestRestoreOfARemovedQueue(t *testing.T) {
-	t.Parallel()
-	rm, dir := leftBehind(t)
-	rm.set(func() { rm.leaf = "other" })
-	j, err := openJournal(t.Context(), dir, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	k := &knobFlags{queues: []string{"default"}}
-	k.rm, k.user = []string{rm.URL}, "u"
-	var out strings.Builder
-	r := &recovery{k: k, j: j, log: newLog(&out, "text", false), notice: t.Logf, removed: 500 * time.Millisecond}
-	err = r.run(t.Context(), false)
-	r.log.end()
-	if err != nil || len(j.Open()) > 0 || !strings.Contains(out.String(), "it is not there any more") {
-		t.Errorf("%v, %v, %s", err, j.Open(), &out)
-	}
 }
 
 // A journal whose only line was damaged on the disk: neither "yarn restore" nor the next steerer takes it for one that is closed, again and again
@@ -270,12 +140,12 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 func TestRestoreGoesByNoNoteOfOthers(t *testing.T) {
 	t.Parallel()
 	rm, dir := leftBehind(t)
-	note := filepath.Join(dir, howFile)
+	note := filepath.Join(dir, session.ArgsFile)
 	restore := func() (string, error) {
 		out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput()
 		return string(out), err
 	}
-	if err := noteHow(dir, []string{"--rm=" + rm.URL, "--user=u", "--queue=root.default"}); err != nil {
+	if err := os.WriteFile(note, []byte(fmt.Sprintf(`{"args":["--rm=%s","--user=u","--queue=root.default"]}`, rm.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(note, 0o666); err != nil {
@@ -412,49 +282,19 @@ func TestGuardThatIsStopped(t *testing.T) {
 	journal := t.TempDir()
 	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 	c.until(t, "msg=taken")
-	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
+	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, session.GuardFile))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	resume := time.AfterFunc(3*killedWithin, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	resume := time.AfterFunc(30*time.Second, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if code := c.ends(t); !resume.Stop() || code != 0 || rm.setting() != "" {
 		t.Errorf("%d, %q is set, or the guard was waited for: %s", code, rm.setting(), c.err)
-	}
-
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	g := &guard{pipe: w, dir: t.TempDir(), cmd: exec.Command("sleep", "60")}
-	if err := g.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	fill(w)
-	g.say(hasLock)
-	if err := g.cmd.Wait(); err == nil || g.cmd.ProcessState.ExitCode() != -1 {
-		t.Errorf("a guard that does not read: %v", err)
-	}
-}
-
-// fill writes into a pipe until there is no room.
-func fill(w *os.File) {
-	var pages atomic.Int64
-	go func() {
-		for page := make([]byte, 4096); ; pages.Add(1) {
-			if _, err := w.Write(page); err != nil { // nobody can read it any more
-				return
-			}
-		}
-	}()
-	for n := int64(-1); n != pages.Load(); time.Sleep(200 * time.Millisecond) {
-		n = pages.Load()
 	}
 }
 
@@ -471,69 +311,6 @@ func TestGuardLeavesAQuietSteererAlone(t *testing.T) {
 	if code := c.ends(t); code != 0 || strings.Contains(c.err.String(), "sign of life") || rm.setting() != "" {
 		t.Errorf("%d %q %s", code, rm.setting(), c.err)
 	}
-}
-
-// A steerer that hangs in the kernel cannot be ended, and keeps its locks. It was killed: what it changed is put back without them, and the journal
-// stays open until it can be had.
-func TestGuardOfASteererThatCannotEnd(t *testing.T) {
-	t.Parallel()
-	rm, dir := leftBehind(t)
-	stuck, err := openJournal(t.Context(), dir, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stuck.Close()
-	j, err := live.ViewJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &knobFlags{queues: []string{"root.default"}}
-	k.rm, k.user = []string{rm.URL}, "u"
-	host, err := hostLock(t.Context(), []string{stuck.Open()[0].Engine}, holderLeaves)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	r := &recovery{k: k, j: j, log: newLog(&strings.Builder{}, "text", false), alone: true, notice: t.Logf}
-	err = r.run(ctx, false)
-	if got := rm.setting(); got != "0.3" || err == nil {
-		t.Errorf("%q is set, %v", got, err)
-	}
-	if _, open, err := live.ReadJournal(dir); err != nil || len(open) != 1 {
-		t.Errorf("the journal: %v, %v", open, err)
-	}
-}
-
-// The ResourceManager is away while a steerer cannot end: when it is back, it is put right though the steerer has the journal still.
-func TestGuardTriesAgainWithoutTheJournal(t *testing.T) {
-	defer func(d time.Duration) { withoutJournalTries = d }(withoutJournalTries)
-	withoutJournalTries = 1500 * time.Millisecond
-	rm, dir := leftBehind(t)
-	stuck, err := openJournal(t.Context(), dir, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rm.set(func() { rm.down = true })
-	f := &restoreFlags{knobFlags: knobFlags{queues: []string{"root.default"}, journal: dir}}
-	f.rm, f.user = []string{rm.URL}, "u"
-	log := newLog(io.Discard, "text", false)
-	defer log.end()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	back := time.AfterFunc(4*time.Second, func() { rm.set(func() { rm.down = false }) }) // the first pass is over
-	defer back.Stop()
-	go func() {
-		for rm.setting() != "0.3" && wait(ctx, 50*time.Millisecond) == nil {
-		}
-		_ = stuck.Close() // it ends at last
-	}()
-	j, err := f.takeOver(ctx, log, os.Getpid(), t.Logf)
-	if got := rm.setting(); err != nil || j == nil || got != "0.3" {
-		t.Fatalf("%v, %v, %q is set", j, err, got)
-	}
-	_ = j.Close()
 }
 
 // A kill of the steerer's whole process group does not reach the guard.
@@ -574,4 +351,19 @@ func TestMarkOfAnotherSteerer(t *testing.T) {
 			t.Errorf("%q is set, marked %q", rm.conf, rm.mark)
 		}
 	})
+}
+
+// fill writes into a pipe until there is no room.
+func fill(w *os.File) {
+	var pages atomic.Int64
+	go func() {
+		for page := make([]byte, 4096); ; pages.Add(1) {
+			if _, err := w.Write(page); err != nil { // nobody can read it any more
+				return
+			}
+		}
+	}()
+	for n := int64(-1); n != pages.Load(); time.Sleep(200 * time.Millisecond) {
+		n = pages.Load()
+	}
 }

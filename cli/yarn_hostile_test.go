@@ -108,7 +108,7 @@ func TestStartEnds(t *testing.T) {
 			if e != nil {
 				t.Fatal(e)
 			}
-			facts, _ := (&session{f: f, yard: y}).look(t.Context(), set)
+			facts, _ := f.describe(t.Context(), y, set, "").Found()
 			for _, fact := range facts {
 				if fact.Label == "seen" {
 					err = errors.New(fact.Value)

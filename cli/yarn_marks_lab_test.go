@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 )
 
@@ -43,7 +44,7 @@ func TestLabOneUserAndLostJournal(t *testing.T) {
 		"--listen", "off", "--act"}
 	y = started(t, static...)
 	y.until(t, "msg=taken")
-	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
+	pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, session.GuardFile))))
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGKILL)
 	}

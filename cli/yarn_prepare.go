@@ -4,29 +4,21 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/term"
-	"github.com/yardmaster/yardmaster/steer"
-	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/yarn/change"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/edit"
+	"github.com/yardmaster/yardmaster/yarn/layout"
 	"github.com/yardmaster/yardmaster/yarn/queues"
-	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
 
@@ -117,7 +109,7 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 	}
 	defer to.discard()
 	if f.file != "" {
-		data, err := readFile(f.file)
+		data, err := change.ReadFile(f.file)
 		if err != nil {
 			return err
 		}
@@ -142,29 +134,20 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer p.client.CloseIdle()
-	if f.act || f.undo {
-		if err := p.lock(ctx, p.queue); err != nil {
-			return err
-		}
-		defer func() { _ = p.locks.Close() }() // they end with this process
-	}
+	defer p.Client.CloseIdle()
+	defer p.Close()
 	if f.undo {
-		return p.undo(ctx)
+		return p.Undo(ctx)
 	}
-	before, err := p.settings(ctx)
+	plan, after, state, err := p.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	plan, state, err := p.plan(ctx, before)
-	if err != nil {
-		return err
-	}
-	if err := to.write(func(w io.Writer) error { return conf.WriteProperties(w, plan.Apply(before)) }); err != nil {
+	if err := to.write(func(w io.Writer) error { return conf.WriteProperties(w, after) }); err != nil {
 		return err
 	}
 	if f.act && state == queues.Original {
-		if err := p.act(ctx, plan); err != nil {
+		if err := p.Act(ctx, plan); err != nil {
 			return err
 		}
 		state = queues.Prepared
@@ -173,13 +156,18 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// connect identifies the ResourceManager and finds out whether its configuration can be changed.
+func (f *prepareFlags) connect(ctx context.Context, tell func(format string, args ...any)) (*layout.Preparer, error) {
+	k := knobFlags{login: f.login, queues: []string{f.Queue}, zk: f.zk}
+	y, client, _, err := k.open(ctx, yard.Options{CPU: "none"})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read-only
-	return io.ReadAll(io.LimitReader(f, conf.MaxFile+1))
+	p, err := layout.Open(ctx, layout.Setup{Program: onYarn, Options: f.Options, Client: client, Yard: y, Dir: f.journal, Locks: k.locks(), Force: f.force, Step: f.inTime, Tell: tell}, f.act || f.undo)
+	if err != nil {
+		client.CloseIdle()
+	}
+	return p, err
 }
 
 // show prints the change, and what to run next.
@@ -229,332 +217,4 @@ func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) 
 		fmt.Fprint(w, term.Wrap("Install "+cmp.Or(f.out, "the file that --out writes")+" and refresh the queues (yarn rmadmin -refreshQueues); keep the old file to go back.", "  ", helpWidth()))
 		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
 	}
-}
-
-// preparer changes a live configuration.
-type preparer struct {
-	f       *prepareFlags
-	client  *rest.Client
-	cluster string // prefix of its queues' identities
-	queue   string
-	tell    func(format string, args ...any)
-	path    string // of the record
-	locks   closers
-	cuts    int // applications whose texts were cut, as said so far
-}
-
-// connect identifies the ResourceManager and finds out whether its configuration can be changed.
-func (f *prepareFlags) connect(ctx context.Context, tell func(format string, args ...any)) (*preparer, error) {
-	k := knobFlags{login: f.login, queues: []string{f.Queue}}
-	y, client, _, err := k.open(ctx, yard.Options{CPU: "none"})
-	if err != nil {
-		return nil, err
-	}
-	p := &preparer{f: f, client: client, queue: y.Queues()[0], tell: tell}
-	p.cluster = strings.TrimSuffix(y.Identity(), p.queue)
-	dir := f.journal
-	if dir == "" {
-		dir, err = stateDir()
-		dir = filepath.Join(filepath.Dir(dir), "prepare")
-	}
-	p.path = filepath.Join(absolute(dir), fileSafe(y.Identity())+".json")
-	switch {
-	case err != nil:
-	case y.Limit() != steer.CapacityAM:
-		err = errors.New("the ResourceManager runs the FairScheduler: only the CapacityScheduler's queues can be prepared")
-	case y.Actuator() != yard.REST:
-		err = errors.New("the ResourceManager keeps its scheduler's settings in a file: derive a new one with --file capacity-scheduler.xml --out FILE instead of --rm, and install it")
-	}
-	if err != nil {
-		client.CloseIdle()
-	}
-	return p, err
-}
-
-// lock excludes steerers of some queues, and fails if one has left something to restore.
-func (p *preparer) lock(ctx context.Context, names ...string) error {
-	var ids []string
-	for _, q := range names {
-		ids = append(ids, p.cluster+q)
-	}
-	slices.Sort(ids)
-	locks, err := hostLock(ctx, ids, holderLeaves)
-	if p.locks = append(p.locks, locks); err != nil {
-		return err
-	}
-	if len(p.f.zk) > 0 {
-		l, err := newLock(p.f.zk, ids, func() {})
-		if err == nil {
-			err = l.Acquire(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		p.locks = append(p.locks, closer(l.Release))
-	}
-	return leftElsewhere(p.path, ids)
-}
-
-type closer func() error
-
-func (c closer) Close() error { return c() }
-
-func (p *preparer) settings(ctx context.Context) (now *conf.Properties, err error) {
-	err = p.f.inTime(ctx, func(in context.Context) (err error) { now, err = p.client.SchedulerConf(in); return err })
-	return now, err
-}
-
-// record is what prepare found and did, written before it is done.
-type record struct {
-	Queue string       `json:"queue"` // with its cluster
-	At    time.Time    `json:"at"`
-	Plan  *queues.Plan `json:"plan"`
-}
-
-// recorded reads the record; nil if there is none. It says what is written to the ResourceManager, so nobody else may have written it.
-func (p *preparer) recorded() (*record, error) {
-	if _, err := os.Stat(p.path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var data []byte
-	err := securefile.CheckDir(filepath.Dir(p.path))
-	if err == nil {
-		data, err = securefile.ReadFile(p.path, 4<<20)
-	}
-	if err == nil {
-		data, err = p.unseal(data)
-	}
-	r := &record{}
-	if err == nil {
-		err = json.Unmarshal(data, r)
-	}
-	switch {
-	case err != nil:
-	case r.Plan == nil || r.Queue != p.cluster+p.queue || r.Plan.Queue != p.queue:
-		err = errors.New("it is not the record of this queue")
-	default:
-		err = r.Plan.Check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the record %s: %w", p.path, err)
-	}
-	return r, nil
-}
-
-// unseal checks the checksum of a record. Earlier versions wrote none.
-func (p *preparer) unseal(data []byte) ([]byte, error) {
-	object, err := drive.Unseal(bytes.TrimSpace(data))
-	switch {
-	case err == nil:
-		return object, nil
-	case !errors.Is(err, drive.ErrUnsealed):
-		return nil, fmt.Errorf("%w: it was edited or damaged, so nothing is written from it. Find out what the old settings were, and set them by hand", err)
-	case !p.f.force:
-		return nil, errors.New("it has no checksum: it was edited, or an earlier version wrote it. Nothing is written from it. If the old settings in it are right, run the same command with --force")
-	}
-	return data, nil
-}
-
-// plan derives the change, or finds that it has been made.
-func (p *preparer) plan(ctx context.Context, now *conf.Properties) (*queues.Plan, queues.State, error) {
-	r, err := p.recorded()
-	if err != nil {
-		return nil, 0, err
-	}
-	if r != nil && queues.Present(now, p.queue) {
-		switch state, diffs := r.Plan.Compare(now); {
-		case state == queues.Prepared && r.Plan.Policy == p.f.Policy && (p.f.Levels == 0 || p.f.Levels == len(r.Plan.Levels)) && p.f.Shares == nil:
-			p.tell("%s has been prepared on %s.", p.queue, r.At.Local().Format("2006-01-02 15:04:05"))
-			return r.Plan, state, nil
-		case state == queues.Changed:
-			return nil, 0, p.changed(diffs)
-		default:
-			return nil, 0, fmt.Errorf("%s is prepared for %s with %d levels: take that back first with --undo", p.queue, r.Plan.Policy, len(r.Plan.Levels))
-		}
-	}
-	if r != nil && r.Plan.Remains(now) { // a new record would replace the only one of the old settings
-		_, diffs := r.Plan.Compare(now)
-		return nil, 0, p.changed(diffs)
-	}
-	o := p.f.Options
-	o.Queue = p.queue
-	err = p.f.inTime(ctx, func(in context.Context) error {
-		m, err := p.client.Metrics(in)
-		o.Vcores = m.TotalVirtualCores
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	plan, err := queues.Derive(now, o)
-	return plan, queues.Original, err
-}
-
-func (p *preparer) changed(diffs []string) error {
-	if len(diffs) == 0 {
-		diffs = []string{"the state of the new queues"}
-	}
-	return fmt.Errorf("somebody else has changed these settings since, so they are left as they are: %s. The old values are in %s", strings.Join(diffs, "; "), p.path)
-}
-
-// act writes the record, makes the change and reads it back.
-func (p *preparer) act(ctx context.Context, plan *queues.Plan) error {
-	data, err := json.Marshal(record{Queue: p.cluster + p.queue, At: time.Now().UTC(), Plan: plan})
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
-	}
-	if err == nil {
-		err = securefile.CheckDir(filepath.Dir(p.path))
-	}
-	if err == nil {
-		err = securefile.WriteFile(p.path, drive.Seal(data), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("%w, because the old settings cannot be recorded: %w", errNotMade, err)
-	}
-	if err := p.send(ctx, plan, plan.Change(), queues.Prepared); errors.Is(err, errNotMade) {
-		return errors.Join(err, os.Remove(p.path))
-	} else if err != nil {
-		return err
-	}
-	p.tell("Prepared %s. The old settings are recorded in %s.", p.queue, p.path)
-	return nil
-}
-
-var errNotMade = errors.New("nothing is changed")
-
-// send makes a change, and verifies that it leads to a state. One with an unknown outcome counts if it does.
-func (p *preparer) send(ctx context.Context, plan *queues.Plan, c rest.SchedulerChange, want queues.State) error {
-	sent := p.f.inTime(ctx, func(in context.Context) error { _, err := p.client.ChangeScheduler(in, c); return err })
-	var unknown *rest.OutcomeUnknownError
-	if sent != nil && !errors.As(sent, &unknown) && !errors.Is(sent, rest.ErrFormat) {
-		return fmt.Errorf("%w: %w", errNotMade, sent)
-	}
-	now, err := p.settings(ctx)
-	if err != nil {
-		return errors.Join(sent, err)
-	}
-	switch state, diffs := plan.Compare(now); {
-	case state == want:
-		return nil
-	case sent != nil:
-		return sent
-	default:
-		return fmt.Errorf("the ResourceManager has accepted the change, and its configuration shows another: %s", strings.Join(diffs, "; "))
-	}
-}
-
-// evacuateWithin is how long applications may take to leave the new queues, and these to stop.
-var evacuateWithin = 2 * time.Minute // tests change it
-
-// undo takes the change back. Whatever state an interrupted one has left, it can be run again.
-func (p *preparer) undo(ctx context.Context) error {
-	r, err := p.recorded()
-	if err != nil {
-		return err
-	}
-	if r == nil {
-		now, err := p.settings(ctx)
-		if err == nil && !queues.Present(now, p.queue) {
-			p.tell("%s is not prepared: there is nothing to take back.", p.queue)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return fmt.Errorf("there is no record %s of what %s was: run this as the account that prepared it, or name the folder with --journal", p.path, p.queue)
-	}
-	if err := p.lock(ctx, r.Plan.Levels...); err != nil {
-		return err
-	}
-	now, err := p.settings(ctx)
-	if err != nil {
-		return err
-	}
-	r.Plan = r.Plan.AdoptACLs(now)
-	state, diffs := r.Plan.Compare(now)
-	if state == queues.Changed {
-		return p.changed(diffs)
-	}
-	if state != queues.Original {
-		moved, err := p.evacuate(ctx, r.Plan, state == queues.Stopped)
-		if err != nil {
-			return err
-		}
-		if now, err = p.settings(ctx); err != nil {
-			return err
-		}
-		if state, diffs := r.Plan.Compare(now); state != queues.Stopped { // in the meantime
-			return p.changed(diffs)
-		}
-		if err := p.send(ctx, r.Plan, r.Plan.Remove(now), queues.Original); err != nil {
-			return err
-		}
-		p.tell("Moved %d applications back to %s, removed %s and restored the old settings.", moved, p.queue, r.Plan.Parent)
-	} else {
-		p.tell("%s has its old settings: there is nothing to take back.", p.queue)
-	}
-	return os.Remove(p.path)
-}
-
-// evacuate moves applications from the new queues back and stops the queues.
-func (p *preparer) evacuate(ctx context.Context, plan *queues.Plan, stopped bool) (moved int, err error) {
-	ctx, stop := context.WithTimeout(ctx, evacuateWithin)
-	defer stop()
-	for {
-		n, left, failed := p.moveBack(ctx, plan)
-		moved += n
-		if left == 0 && failed == nil && !stopped {
-			if failed = p.send(ctx, plan, plan.Stop(), queues.Stopped); failed != nil {
-				return moved, failed
-			}
-			stopped = true
-			continue // one may have come in the meantime
-		}
-		states := ""
-		if left == 0 && failed == nil {
-			if states, failed = p.running(ctx, plan); states == "" && failed == nil {
-				return moved, nil
-			}
-		}
-		if wait(ctx, 500*time.Millisecond) != nil {
-			return moved, errors.Join(fmt.Errorf("%d applications are still in the new queues%s: run this again later", left, states), failed)
-		}
-	}
-}
-
-// moveBack moves the applications of the new queues, and counts those that remain.
-func (p *preparer) moveBack(ctx context.Context, plan *queues.Plan) (moved, left int, failed error) {
-	defer func() { sayCuts(p.client, &p.cuts, p.tell) }()
-	for a, err := range p.client.Apps(ctx, rest.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}}) {
-		if err != nil {
-			return moved, left, err
-		}
-		// Before 3.3 an application has only the last part of the name, which no other queue has.
-		if !slices.ContainsFunc(plan.Levels, func(l string) bool { return a.Queue == l || a.Queue == l[strings.LastIndexByte(l, '.')+1:] }) {
-			continue
-		}
-		if _, err := p.client.MoveApp(ctx, a.ID, p.queue); err != nil {
-			left++
-			failed = err
-			continue
-		}
-		p.tell("%s: %s -> %s", term.Name(a.ID), term.Name(a.Queue), p.queue)
-		moved++
-	}
-	return moved, left, failed
-}
-
-// running names the new queues that have not stopped yet.
-func (p *preparer) running(ctx context.Context, plan *queues.Plan) (states string, err error) {
-	s, err := p.client.Scheduler(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, name := range append([]string{plan.Parent}, plan.Levels...) {
-		if q := s.Root.Find(name); q != nil && q.State != "STOPPED" {
-			states += fmt.Sprintf(", %s is %s", name, q.State)
-		}
-	}
-	return states, nil
 }

@@ -21,6 +21,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/queues/queuestest"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -249,8 +251,8 @@ func TestPrepareKilledAnywhere(t *testing.T) {
 					t.Errorf("killed at request %d (late %v): %s is in %s", at, late, id, q)
 				}
 			}
-			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
-				t.Errorf("left in the journal's folder: %v", left)
+			if _, open, err := live.ReadJournal(rm.journal(dir)); err != nil || len(open) > 0 {
+				t.Errorf("killed at request %d (late %v): the journal has %v open, %v", at, late, open, err)
 			}
 		}
 	}
@@ -318,18 +320,19 @@ func TestPrepareRefuses(t *testing.T) {
 	want[conf.Prefix+"root.queues"], want[conf.Prefix+"root.new.capacity"] = "prod,batch,new", "0"
 	same("undone", want)
 
-	// A record that others could have written is not used.
+	// A journal that others could have written is not used.
 	rm.run(t, dir, 0, "Prepared", "--policy", "tags", "--act")
-	records, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if len(records) != 1 {
-		t.Fatal(records)
-	}
-	if err := os.Chmod(records[0], 0o666); err != nil {
+	journal := filepath.Join(rm.journal(dir), "journal.jsonl")
+	if err := os.Chmod(journal, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	rm.run(t, dir, 1, "the record", "--undo")
-	if err := os.Chmod(records[0], 0o600); err != nil {
+	rm.run(t, dir, 1, "others may write", "--undo")
+	if err := os.Chmod(journal, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	code, text := ran(t, "yarn", "restore", "--rm", rm.URL, "--user", "u", "--journal", rm.journal(dir))
+	if code != 1 || !strings.Contains(text, "yarn prepare --undo") {
+		t.Errorf("%d: %s", code, text)
 	}
 	rm.run(t, dir, 0, "removed root.batch-levels", "--undo")
 
@@ -339,7 +342,27 @@ func TestPrepareRefuses(t *testing.T) {
 	rm.run(t, dir, 1, "only the CapacityScheduler", "--policy", "fbq")
 }
 
-// A record that is damaged, or of something else, does no harm; and one that is still needed is not replaced.
+// journal is the journal's folder of root.batch.
+func (rm *preparedRM) journal(dir string) string {
+	return filepath.Join(dir, session.FileName("yarn:"+strings.TrimPrefix(rm.URL, "http://")+"/root.batch"))
+}
+
+// asRecord replaces the journal of a prepared queue by what earlier versions wrote, and returns its name.
+func (rm *preparedRM) asRecord(t *testing.T, dir string) (path string) {
+	t.Helper()
+	_, open, err := live.ReadJournal(rm.journal(dir))
+	if err != nil || len(open) != 1 {
+		t.Fatal(open, err)
+	}
+	path = rm.journal(dir) + ".json"
+	text := fmt.Sprintf(`{"queue":%q,"at":"2026-11-01T10:00:00Z","plan":%s}`, open[0].Engine, open[0].New.Text)
+	if err := errors.Join(os.WriteFile(path, drive.Seal([]byte(text)), 0o600), os.RemoveAll(rm.journal(dir))); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The record of an earlier version that is damaged, or of something else, does no harm; and one that is still needed is not replaced.
 func TestPrepareRecord(t *testing.T) {
 	t.Parallel()
 	rm, dir := newPreparedRM(t), t.TempDir()
@@ -350,16 +373,10 @@ func TestPrepareRecord(t *testing.T) {
 		rm.apps["application_1_1"], rm.apps["application_1_2"] = "root.batch-levels.batch-l1", "root.prod"
 	})
 	rm.run(t, t.TempDir(), 1, "root.batch-levels is already there", "--policy", "deadline", "--act") // another account
-	records, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if len(records) != 1 {
-		t.Fatal(records)
-	}
-	good, err := os.ReadFile(records[0])
+	path := rm.asRecord(t, dir)
+	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if info, err := os.Stat(records[0]); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
 	}
 	plain, err := drive.Unseal(bytes.TrimSpace(good)) // as earlier versions wrote it
 	if err != nil {
@@ -381,7 +398,7 @@ func TestPrepareRecord(t *testing.T) {
 			t.Fatalf("the record has no %s: %s", c.old, plain)
 		}
 		for text, want := range map[string]string{edited: "it has no checksum", strings.Replace(string(good), c.old, c.with, 1): "checksum"} {
-			if err := os.WriteFile(records[0], []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if text != string(good) {
@@ -389,7 +406,7 @@ func TestPrepareRecord(t *testing.T) {
 				rm.run(t, dir, 1, want, "--policy", "fbq", "--act")
 			}
 		}
-		if err := os.WriteFile(records[0], []byte(edited), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if c.want != "" {
@@ -401,7 +418,7 @@ func TestPrepareRecord(t *testing.T) {
 	if err := os.WriteFile(elsewhere, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(records[0]), os.Symlink(elsewhere, records[0])); err != nil {
+	if err := errors.Join(os.Remove(path), os.Symlink(elsewhere, path)); err != nil {
 		t.Fatal(err)
 	}
 	rm.run(t, dir, 1, "the record", "--undo")
@@ -410,7 +427,7 @@ func TestPrepareRecord(t *testing.T) {
 	}
 
 	// Somebody has removed the new queues by hand, and has not restored the old settings.
-	if err := errors.Join(os.Remove(records[0]), os.WriteFile(records[0], good, 0o600)); err != nil {
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, good, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	rm.set(func() {
@@ -418,15 +435,15 @@ func TestPrepareRecord(t *testing.T) {
 		rm.conf[conf.Prefix+"root.batch.capacity"], rm.conf[conf.Prefix+"root.prod.capacity"] = prepared[conf.Prefix+"root.batch.capacity"], "99.4"
 	})
 	rm.run(t, dir, 1, "root.batch-levels is gone", "--policy", "fbq", "--act")
-	if now, err := os.ReadFile(records[0]); err != nil || !bytes.Equal(now, good) {
-		t.Errorf("the record has changed: %s, %v", now, err)
+	if _, open, err := live.ReadJournal(rm.journal(dir)); err != nil || len(open) != 1 || !strings.Contains(string(good), open[0].New.Text) {
+		t.Errorf("the journal: %v, %v", open, err)
 	}
 	rm.set(func() { rm.conf = maps.Clone(original) })
 	rm.run(t, dir, 0, " --journal "+dir, "--policy", "fbq", "--act")
-	again, err := os.ReadFile(records[0])
+	again, err := os.ReadFile(rm.asRecord(t, dir))
 	if err == nil {
 		if plain, err = drive.Unseal(bytes.TrimSpace(again)); err == nil {
-			err = os.WriteFile(records[0], plain, 0o600)
+			err = os.WriteFile(path, plain, 0o600)
 		}
 	}
 	if err != nil {

@@ -3,13 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
 )
@@ -159,83 +153,4 @@ func (l *login) inTime(ctx context.Context, step func(context.Context) error) er
 
 func tooSlow(limit time.Duration, err error) error {
 	return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? --timeout gives it more time (%w)", limit, err)
-}
-
-func stateDir() (string, error) {
-	base := os.Getenv("XDG_STATE_HOME")
-	if base == "" || !filepath.IsAbs(base) {
-		home, err := os.UserHomeDir()
-		if err != nil || home == "" {
-			return "", errors.New("there is no home folder to keep the journal in: name one with --journal DIR")
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "yardmaster", "steer"), nil
-}
-
-// journalDir is the folder of the journal for a scheduler.
-func (k *knobFlags) journalDir(identity string) (string, error) {
-	if k.journal != "" {
-		return filepath.Abs(k.journal)
-	}
-	base, err := stateDir()
-	return filepath.Join(base, fileSafe(identity)), err
-}
-
-// fileSafe makes a name valid on any file system; different names stay different. A long one ends in a hash.
-func fileSafe(name string) string {
-	var b strings.Builder
-	for _, c := range []byte(name) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.' && b.Len() > 0, c == '-':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02x", c)
-		}
-	}
-	if b.Len() > longestName {
-		return fmt.Sprintf("%s-%x", b.String()[:longestName/2], sha256.Sum256([]byte(name)))
-	}
-	return b.String()
-}
-
-const longestName = 200
-
-// howFile holds, beside the journal, the flags for restoring from it.
-const howFile = "restore.json"
-
-type how struct {
-	Args []string `json:"args"`
-}
-
-func noteHow(dir string, args []string) error {
-	text, err := json.Marshal(how{args})
-	if err == nil {
-		err = securefile.WriteFile(filepath.Join(dir, howFile), append(text, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write into the journal's folder %s: %w", dir, reason(err))
-	}
-	return nil
-}
-
-// readHow reads howFile; nothing if it does not exist. It may name a command, so nobody else may have written it.
-func readHow(dir string) ([]string, error) {
-	path := filepath.Join(dir, howFile)
-	err := securefile.CheckDir(dir)
-	var text []byte
-	if err == nil {
-		text, err = securefile.ReadFile(path, 1<<20)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var h how
-	if err == nil {
-		err = json.Unmarshal(text, &h)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("how to restore is not known from %s: %w", path, err)
-	}
-	return h.Args, nil
 }

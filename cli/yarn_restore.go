@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/internal/hostlock"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/yarn/rest"
 	"github.com/yardmaster/yardmaster/yarn/yard"
+	"github.com/yardmaster/yardmaster/yarn/zk"
 )
+
+// onYarn is how this program restores on YARN.
+var onYarn = session.Program{Restore: "yardmaster yarn restore", Server: "the ResourceManager"}
 
 // restoreFlags are the flags of yarn restore.
 type restoreFlags struct {
@@ -54,7 +56,7 @@ func newYarnRestore() *cobra.Command {
 	fs.BoolVar(&f.force, "force", false, "also restore what somebody else has changed since")
 	fs.StringVar(&f.within, "within", "2m", "`TIME` to keep trying")
 	fs.BoolVar(&f.guard, "guard", false, "wait for the steerer on standard input to end, then restore")
-	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "with --guard: kill a steerer after this `TIME` without a heartbeat")
+	fs.DurationVar(&f.stalled, "stalled-after", session.StalledAfter, "with --guard: kill a steerer after this `TIME` without a heartbeat")
 	hide(fs, "guard", "stalled-after")
 	f.addWho(cmd)
 	return cmd
@@ -65,13 +67,13 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 	if err != nil {
 		return misuse("", "--within: %v", err)
 	}
-	dirs, err := f.journals()
+	dirs, err := session.JournalDirs(f.journal)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	out := cmd.OutOrStdout()
 	found := 0
-	var closed []closedJournal
+	var closed []session.Closed
 	var failed error
 	fail := func(err error) {
 		if failed != nil {
@@ -88,7 +90,7 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		}
 		found += len(open)
 		if len(open) == 0 && damaged == nil {
-			closed = append(closed, closedJournal{dir, len(lines) == 0})
+			closed = append(closed, session.Closed{Dir: dir, Blank: len(lines) == 0})
 			continue
 		}
 		if f.list {
@@ -109,7 +111,8 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 			fail(err)
 		}
 	}
-	if err := f.askMarks(cmd.Context(), cmd, closed); err != nil {
+	err = onYarn.AskMarks(closed, f.journal == "", func(dir string) (string, []drive.Mark, error) { return f.marks(cmd, dir) }, noticesTo(cmd.ErrOrStderr()))
+	if err != nil {
 		fail(err)
 	}
 	if found == 0 && failed == nil {
@@ -118,54 +121,18 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 	return failed
 }
 
-// journals are the folders to consider.
-func (f *restoreFlags) journals() ([]string, error) {
-	if f.journal != "" {
-		dir, err := filepath.Abs(f.journal)
-		if err != nil {
-			return nil, err
-		}
-		if st, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) || err == nil && !st.IsDir() {
-			return nil, fmt.Errorf("there is no journal in %s", f.journal)
-		}
-		return []string{dir}, nil
-	}
-	base, err := stateDir()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(base)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	var dirs []string
-	for _, e := range entries {
-		if e.IsDir() {
-			dirs = append(dirs, filepath.Join(base, e.Name()))
-		}
-	}
-	if len(dirs) == 0 { // which does not mean that nothing was changed
-		who := "this account"
-		if u, err := user.Current(); err == nil {
-			who = "account " + u.Username
-		}
-		return nil, fmt.Errorf("%s has no journal in %s: run this as the account that steered, or name the folder with --journal DIR", who, base)
-	}
-	return dirs, nil
-}
-
-// with completes the flags from howFile.
+// with completes the flags from those noted beside a journal.
 func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) (*knobFlags, error) {
 	var k knobFlags
 	noted := &cobra.Command{Use: "noted"}
 	k.add(noted)
 	k.addWho(noted)
-	args, err := readHow(dir)
+	args, err := session.ReadArgs(dir)
 	if err != nil {
 		return nil, err
 	}
 	if err := noted.ParseFlags(args); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, howFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, session.ArgsFile), err)
 	}
 	given := *f
 	for name, copy := range map[string]func(){
@@ -180,7 +147,7 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 		}
 	}
 	if len(k.queues) == 0 && len(open) > 0 {
-		k.queues = queuesOf(&open[0])
+		k.queues = session.QueuesOf(&open[0])
 	}
 	if len(k.rm) == 0 {
 		return nil, misuse("", "yarn restore: no cluster: give --rm URL")
@@ -188,24 +155,11 @@ func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) 
 	return &k, nil
 }
 
-// queuesOf are the queues of the steerer that made an entry, by their full names; nil: they are too many for an identity.
-func queuesOf(e *drive.Entry) []string {
-	names := strings.Split(e.Engine[strings.LastIndexByte(e.Engine, '/')+1:], ",")
-	if !strings.HasPrefix(names[0], "root") {
-		return nil
-	}
-	return names
-}
-
 // restore restores from one journal, and reports damage in it.
 func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir string) error {
 	notice := noticesTo(cmd.ErrOrStderr())
-	j, err := openJournal(ctx, dir, notice)
-	var held *live.HeldError
-	switch {
-	case errors.As(err, &held) && !guarded(dir, held.PID):
-		return fmt.Errorf("a steerer is running: process %d on %s, since %s. Stop it, and it restores its own changes", held.PID, held.Host, held.Since.Local().Format("2006-01-02 15:04:05"))
-	case err != nil:
+	j, err := session.OpenFor(ctx, dir, notice)
+	if err != nil {
 		return err
 	}
 	defer func() { _ = j.Close() }() // its content is on disk
@@ -213,112 +167,44 @@ func (f *restoreFlags) restore(ctx context.Context, cmd *cobra.Command, dir stri
 	if len(open) == 0 {
 		return j.Damage()
 	}
+	if open[0].Stands() {
+		return fmt.Errorf("%s is prepared for a policy: \"yardmaster yarn prepare --undo\" takes that back", open[0].Knob.Queue)
+	}
 	k, err := f.with(cmd, dir, open)
 	if err != nil {
 		return err
 	}
-	r := &recovery{k: k, j: j, force: f.force, log: newLog(cmd.OutOrStdout(), "text", false), notice: notice}
-	defer r.log.end()
-	return errors.Join(r.run(ctx, true), j.Damage())
+	log := newLog(cmd.OutOrStdout(), "text", false)
+	defer log.end()
+	r := k.recovery(log, notice)
+	r.Journal, r.Force = j, f.force
+	return errors.Join(r.Run(ctx), j.Damage())
 }
 
-// recovery restores what a journal has open.
-type recovery struct {
-	k     *knobFlags
-	j     *live.DiskJournal
-	force bool
-	log   *eventLog
-	alone bool // the holder of the locks was killed and has only not ended yet
-
-	notice  func(format string, args ...any)
-	warned  bool          // about a lock that somebody else holds
-	removed time.Duration // how long a queue must be missing to count as removed; 0: live.Recovery's default
-}
-
-// run waits for the ResourceManager and restores, until it is done or times out. A queue that no longer exists has nothing to
-// restore.
-func (r *recovery) run(ctx context.Context, locked bool) error {
-	for pause := time.Second; ; pause = min(2*pause, 5*time.Second) {
-		y, client, _, err := r.k.open(ctx, yard.Options{CPU: "none"})
-		if left := r.j.Open(); err != nil && len(left) > 0 { // one of the queues may be gone, or no leaf any more
-			queues := queuesOf(&left[0])
-			if queues == nil {
-				queues = r.k.queues
+// recovery restores with these flags.
+func (k *knobFlags) recovery(log *eventLog, notice func(format string, args ...any)) *session.Recovery {
+	return &session.Recovery{Program: onYarn, Locks: k.locks(), Notice: notice, Observe: func(e drive.Event) { log.event(&e) },
+		Open: func(ctx context.Context, queues []string) (session.Engine, func(), error) {
+			o := yard.Options{CPU: "none", Absent: queues != nil}
+			if len(queues) > 0 {
+				o.Queues = queues
 			}
-			y, client, _, err = r.k.open(ctx, yard.Options{CPU: "none", Queues: queues, Absent: true})
-		}
-		if err == nil {
-			defer client.CloseIdle()
-			return r.with(ctx, y, locked)
-		}
-		if pause == time.Second {
-			r.notice("The ResourceManager cannot be reached yet: %v. Trying again.", err)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-func (r *recovery) with(ctx context.Context, y *yard.Yard, locked bool) error {
-	if !r.alone {
-		host, err := hostLock(ctx, y.Identities(), strangerWait)
-		defer func() { _ = host.Close() }() // they end with this process
-		var held *hostlock.HeldError
-		switch {
-		case err == nil:
-		case ctx.Err() != nil, errors.As(err, &held) && held.Trusted():
-			return err
-		case !r.warned: // any account can take that lock: it prevents steerers from starting, but not restores
-			r.notice("Warning: %v. Restoring all the same.", err)
-			r.warned = true
-		}
-	}
-	if locked {
-		lock, err := newLock(r.k.zk, y.Identities(), func() {})
-		if err != nil {
-			return err
-		}
-		if lock != nil {
-			if err := lock.Acquire(ctx); err != nil {
-				return lockError{err}
+			y, client, _, err := k.open(ctx, o)
+			if err != nil {
+				return nil, nil, err
 			}
-			defer func() { _ = lock.Release() }() // it ends with this process
-		}
-	}
-	_, err := live.Recovery{Engine: y, Journal: r.j.Journal, Force: r.force, Gone: r.removed, Observe: func(e drive.Event) { r.log.event(&e) }}.Run(ctx)
-	return err
+			return y, client.CloseIdle, nil
+		}}
 }
 
-// lockError says that a lock could not be taken: nothing was tried.
-type lockError struct{ error }
-
-func (e lockError) Unwrap() error { return e.error }
-
-// runForDead restores for a steerer that has ended. If it held ZooKeeper's lock when it died, that stays held for a while, so nobody
-// else can be active yet. Otherwise it retries to take the locks: another steerer may hold them and be active, and what that one
-// found, and restores in the end, is what the dead one wrote.
-func (r *recovery) runForDead(ctx context.Context, held time.Duration) error {
-	if len(r.k.zk) > 0 && held > 0 {
-		first, stop := context.WithTimeout(ctx, held)
-		err := r.run(first, false)
-		stop()
-		if err == nil {
-			return nil
-		}
+// locks are ZooKeeper's; nil: none.
+func (k *knobFlags) locks() *session.Locks {
+	if len(k.zk) == 0 {
+		return nil
 	}
-	for {
-		err := r.run(ctx, true)
-		var refused lockError
-		if !errors.As(err, &refused) {
-			return err
-		}
-		if wait(ctx, 5*time.Second) != nil {
-			return err
-		}
-	}
+	return &session.Locks{Outlives: zk.SessionEnds / 2, New: func(identities []string, held func()) (live.Lock, error) {
+		return zk.NewLocks(k.zk, identities, held)
+	}}
 }
 
 // stand is the guard's work.
@@ -330,99 +216,22 @@ func (f *restoreFlags) stand(cmd *cobra.Command) error {
 	log := newLog(cmd.ErrOrStderr(), "text", false)
 	defer log.end()
 	notice := noticesTo(log)
-	tell := func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) }
-	steerer := os.Getppid()
-	word, killed, stuck := standGuard(f.stalled, tell)
-	ended := time.Now()
-	if word == standDown {
-		return nil
-	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(cmd.Context()), guardTimeout)
-	defer stop()
-	if !stuck {
-		steerer = 0
-	}
-	j, err := f.takeOver(ctx, log, steerer, tell)
+	r := f.recovery(log, func(format string, args ...any) { notice("yardmaster: guard: "+format, args...) })
+	return session.Stand(cmd.Context(), f.journal, f.stalled, *r)
+}
+
+// marks reads the marks of a journal's ResourceManager, and says which that is; none if it cannot keep any.
+func (f *restoreFlags) marks(cmd *cobra.Command, dir string) (rm string, list []drive.Mark, err error) {
+	k, err := f.with(cmd, dir, nil)
 	if err != nil {
-		return fmt.Errorf("guard: %w", err)
+		return "", nil, err
 	}
-	if j == nil {
-		return nil
+	rm = strings.Join(k.rm, ",")
+	c, err := k.client(rest.Options{Timeout: 10 * time.Second, Retries: 2, RMRate: -1})
+	if err != nil {
+		return rm, nil, err
 	}
-	defer func() { _ = j.Close() }() // its content is on disk
-	if err := j.Damage(); err != nil {
-		tell("%v", err)
-	}
-	n := len(j.Open())
-	if n == 0 {
-		return nil
-	}
-	claim(f.journal)
-	tell("the steerer exited without restoring: restoring %s", settingsWord(n))
-	r := &recovery{k: &f.knobFlags, j: j, log: log, notice: tell}
-	var held time.Duration          // the lock outlives the steerer by at least this
-	if word == hasLock && !killed { // a frozen one has lost it long ago
-		held = sessionEnds/2 - time.Since(ended)
-	}
-	if err := r.runForDead(ctx, held); err != nil {
-		return fmt.Errorf("guard: %w; yardmaster yarn restore --journal %s tries again", err, f.journal)
-	}
-	return nil
+	defer c.CloseIdle()
+	err = k.inTime(cmd.Context(), func(in context.Context) (err error) { list, err = yard.ReadMarks(in, c); return err })
+	return rm, list, err
 }
-
-// takeOver opens the journal of a steerer that has ended, or that was killed and does not end: stuck is its process then. Until it gets the journal,
-// it keeps restoring what is open without it: the ResourceManager may be away, too. It returns nothing if there is nothing left to do.
-func (f *restoreFlags) takeOver(ctx context.Context, log *eventLog, stuck int, tell func(format string, args ...any)) (*live.DiskJournal, error) {
-	if stuck > 0 { // first: opening the journal may hang, too
-		f.withoutJournal(ctx, log, true, tell)
-	}
-	for pass := 0; ; pass++ {
-		in, stop := ctx, func() {}
-		if stuck > 0 { // do not wait for it
-			in, stop = context.WithTimeout(ctx, holderLeaves)
-		}
-		j, err := inherit(in, f.journal, heirWait, tell)
-		stop()
-		var held *live.HeldError
-		switch {
-		case err == nil:
-			return j, nil
-		case ctx.Err() != nil:
-			return nil, err
-		case errors.As(err, &held) && held.PID != 0 && held.PID != stuck: // it has ended, and the next steerer is running
-			stuck = 0
-			continue
-		case held == nil:
-			stuck = 0 // the disk may be full
-		}
-		switch pass {
-		case 0:
-			tell("%v. Restoring all the same, and trying again", err)
-		case 1: // do not repeat the message
-			log, tell = newLog(io.Discard, "text", false), func(string, ...any) {}
-			defer log.end()
-		}
-		f.withoutJournal(ctx, log, stuck > 0, tell)
-		if wait(ctx, withoutJournalTries/3) != nil {
-			return nil, err
-		}
-	}
-}
-
-// withoutJournal restores the open knobs of a journal that can be read but not opened: either a killed steerer does not end because its disk
-// hangs, and so still holds the journal (alone: it will do nothing more with it), or the disk is full. What is open is restored
-// immediately; that is journaled once the journal can be opened.
-func (f *restoreFlags) withoutJournal(ctx context.Context, log *eventLog, alone bool, tell func(format string, args ...any)) {
-	j, err := live.ViewJournal(f.journal)
-	if err != nil || len(j.Open()) == 0 {
-		return
-	}
-	tell("restoring %s without the journal", settingsWord(len(j.Open())))
-	ctx, stop := context.WithTimeout(ctx, withoutJournalTries)
-	defer stop()
-	r := &recovery{k: &f.knobFlags, j: j, log: log, alone: alone, notice: tell}
-	_ = r.run(ctx, true) // the journal stays open in any case
-}
-
-// withoutJournalTries is how long withoutJournal tries before the journal is tried again.
-var withoutJournalTries = 30 * time.Second // tests change it

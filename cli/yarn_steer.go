@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/web/steering"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -44,9 +46,6 @@ type steerFlags struct {
 	lasts, gap, blind time.Duration // length, spacing and silence, parsed
 }
 
-// defaultListen is the page's default address.
-const defaultListen = "127.0.0.1:9099"
-
 func newYarnSteer(known steer.Registry) *cobra.Command {
 	f := steerFlags{known: known}
 	cmd := &cobra.Command{
@@ -73,10 +72,10 @@ func newYarnSteer(known steer.Registry) *cobra.Command {
 	fs.StringVar(&f.spacing, "spacing", "", "min `TIME` between two changes, if more than the scheduler needs")
 	fs.IntVar(&f.perHour, "per-hour", steer.PerHour, "at most `N` changes an hour, moves of jobs excepted")
 	fs.StringVar(&f.silence, "silence", "60s", "after this `TIME` without a good sample, restore and wait")
-	fs.StringVar(&f.listen, "listen", defaultListen, "`ADDRESS` of the status page and the metrics; off: none")
+	fs.StringVar(&f.listen, "listen", steering.DefaultAddress, "`ADDRESS` of the status page and the metrics; off: none")
 	fs.StringVar(&f.format, "log-format", "text", "`FORM` of the lines on standard output: text or json")
 	fs.BoolVar(&f.changes, "changes-only", false, "leave out samples without a change")
-	fs.DurationVar(&f.stalled, "stalled-after", stalledAfter, "the guard kills a steerer after this `TIME` without a heartbeat")
+	fs.DurationVar(&f.stalled, "stalled-after", session.StalledAfter, "the guard kills a steerer after this `TIME` without a heartbeat")
 	hide(fs, "stalled-after")
 	setGroup(fs, inPolicy, "policy", "set", "min", "max", "slots", "until-empty", "cpu", "ask-ams")
 	setGroup(fs, inOutput, "listen", "log-format", "changes-only")
@@ -192,18 +191,33 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		return err
 	}
 
-	s := &session{f: f, yard: y, notice: notice, log: newLog(cmd.OutOrStdout(), f.format, f.changes)}
-	defer s.log.end()
+	log := newLog(cmd.OutOrStdout(), f.format, f.changes)
+	defer log.end()
+	o := live.Options{Engine: y, Rules: drive.Rules{
+		Allow:  func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
+		Queues: y.Queues(), Act: f.act, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
+		New: func() (steer.Steerer, error) { return f.known.New(f.policy, setup) },
+	}}
+	dir := ""
 	if f.act {
-		if err := s.prepare(ctx); err != nil {
+		if dir, err = session.JournalDir(f.journal, y.Identity()); err != nil {
 			return err
 		}
-		defer s.leave()
+		safe := session.Setup{Program: onYarn, Dir: dir, Args: f.args(), Locks: f.locks(), Stalled: f.stalled, Step: f.inTime, Notice: notice, Observe: func(e drive.Event) { log.event(&e) }}
+		if needs.AMLimit {
+			safe.CanAct = y.CanAct
+		}
+		s, err := session.Begin(ctx, y, safe)
+		if err != nil {
+			return err
+		}
+		defer s.End()
+		o.Clock, o.Alive, o.Lock, o.Journal = s.Clock(), s.Alive, s.Lock, s.Journal.Journal
 	}
-	found, about := s.look(ctx, policy)
-	s.board = steering.New(about, s.kept)
-	engine := s.board.Measure(y, count.sent.Load)
-	pageEnds, page := s.serve(ctx)
+	found, about := f.describe(ctx, y, policy, dir).Found()
+	board := steering.New(about, steering.Open(o.Journal))
+	o.Engine = board.Measure(y, count.sent.Load)
+	pageEnds, page := board.Listen(ctx, f.listen, notice)
 	defer pageEnds()
 	for _, fact := range found {
 		notice("%-12s %s", fact.Label+":", fact.Value)
@@ -221,27 +235,32 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		ctx, stop = context.WithTimeout(ctx, f.lasts)
 		defer stop()
 	}
-	var clock live.Clock = live.WallClock{}
-	var alive func()
-	if s.guard != nil {
-		alive, clock = s.guard.beat, pulseClock{each: s.guard.each, beat: s.guard.beat}
-	}
-	var journal *drive.Journal
-	if s.journal != nil {
-		journal = s.journal.Journal
-	}
 	cuts := 0
-	return live.Run(ctx, live.Options{
-		Engine: engine, Clock: clock, Alive: alive, Lock: s.lock,
-		Rules: drive.Rules{
-			Allow:  func(k drive.Knob) error { return needs.Allow(k.Kind, k.Property, y.Limit()) },
-			Queues: y.Queues(), Act: f.act, Journal: journal, Bound: drive.Within(f.min, f.max), Spacing: f.gap, PerHour: f.perHour, Silence: f.blind,
-			New: func() (steer.Steerer, error) { return f.known.New(f.policy, setup) },
+	o.Observe = func(e drive.Event) {
+		board.Observe(e) // first: the page is up to date when the line is printed
+		log.event(&e)
+		sayCuts(client, &cuts, notice)
+	}
+	return live.Run(ctx, o)
+}
+
+// describe collects what there is to know at the start.
+func (f *steerFlags) describe(ctx context.Context, y *yard.Yard, policy steer.Steerer, journal string) *steering.Start {
+	entry := f.known.Find(f.policy)
+	s := &steering.Start{
+		About: steering.About{
+			Version: build.Version(), Cluster: strings.Join(f.rm, ", "), Scheduler: y.Limit().Scheduler, Queue: strings.Join(y.Queues(), ", "), Policy: f.policy, Actuator: y.Actuator(),
+			CPU: steering.SourceName(f.cpu), Act: f.act, AMShare: entry.Needs.AMLimit, Started: time.Now(), Journal: journal,
 		},
-		Observe: func(e drive.Event) {
-			s.board.Observe(e) // first: the page is up to date when the line is printed
-			s.log.event(&e)
-			sayCuts(client, &cuts, notice)
-		},
-	})
+		Title: entry.Title, Steerer: policy, Queues: f.queues, Min: f.min, Max: f.max, PerHour: f.perHour,
+	}
+	if entry.Needs.Queue {
+		s.PerHour = 0
+	}
+	var snap steer.Snapshot
+	if s.Err = f.inTime(ctx, func(in context.Context) (err error) { snap, err = y.Snapshot(in); return err }); s.Err == nil {
+		s.Snapshot = &snap
+	}
+	s.Notes = y.Notes()
+	return s
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/yardmaster/yardmaster/steer/drive/live"
+	"github.com/yardmaster/yardmaster/steer/session"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -343,7 +344,7 @@ func TestRestoreByHand(t *testing.T) {
 	leave := func() {
 		c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 		c.until(t, "msg=taken")
-		pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, guardFile))))
+		pid, err := strconv.Atoi(strings.TrimSpace(readText(t, filepath.Join(journal, session.GuardFile))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +412,7 @@ func TestGuardIsReplaced(t *testing.T) {
 	journal := t.TempDir()
 	c := steered(t, rm, "--policy", "static", "--set", "value=0.3", "--set", "interval=1s", "--act", "--journal", journal)
 	c.until(t, "msg=taken")
-	first := readText(t, filepath.Join(journal, guardFile))
+	first := readText(t, filepath.Join(journal, session.GuardFile))
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil {
 		t.Fatal(err)

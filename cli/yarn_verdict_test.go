@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yardmaster/yardmaster/steer/session"
 )
 
 // failing gives the ResourceManager applications of three users before a change and since, and failing ones of others since.
@@ -46,7 +48,7 @@ func TestApplyOneUserDoesNotDecide(t *testing.T) {
 	if rm.capacities() != "70 30" || strings.Contains(text, "No bound was broken") {
 		t.Errorf("%v:\n%s", rm.settings(), text)
 	}
-	if text := readText(t, filepath.Join(journal, recordFile)); !strings.Contains(text, `mallory`) {
+	if text := readText(t, filepath.Join(journal, session.RecordFile)); !strings.Contains(text, `mallory`) {
 		t.Error(text)
 	}
 	rm, journal = newPreparedRM(t), filepath.Join(t.TempDir(), "j")

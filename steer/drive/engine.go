@@ -26,6 +26,14 @@ type Value struct {
 	Mark string `json:"mark,omitempty"`
 }
 
+// Mark says that a driver has changed a setting and not restored it, by what the scheduler's configuration has.
+type Mark struct {
+	Queue, Property string
+	Value           string // of the setting now; "": unset, or several settings
+	Journal         string // which has the old value: machine:folder
+	Name            string // of the mark in the configuration
+}
+
 // Engine is a running scheduler that can be observed and changed: sensors, and knobs that can be read, written and restored. Its calls
 // return when their context ends.
 type Engine interface {

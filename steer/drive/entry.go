@@ -131,8 +131,15 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// LongestText exceeds the length of any name or value that a scheduler accepts.
-const LongestText = 4096
+// LongestText exceeds the length of any name or value that a scheduler accepts, and of a layout of queues.
+const LongestText = 1 << 16
+
+// Layout is the property of a queue with others made beside it. Such a change is to stand: it is open until its operator takes it back, and nothing that a
+// driver left behind.
+const Layout = "layout"
+
+// Stands reports whether an open change is meant to stand.
+func (e *Entry) Stands() bool { return e.Knob.Property == Layout }
 
 func deref[T any](v *T) (x T) {
 	if v != nil {

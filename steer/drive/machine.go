@@ -13,13 +13,14 @@ type Op uint8
 
 // Kinds of requests.
 const (
-	Wait   Op = iota // until Request.Until, or until stopped
-	Sample           // a snapshot
-	Read             // a knob's configured value
-	Write            // a value into a knob
-	Check            // whether a knob's value is in force
-	Log              // an entry into the journal
-	Tell             // an event to the observer
+	Wait    Op = iota // until Request.Until, or until stopped
+	Sample            // a snapshot
+	Read              // a knob's configured value
+	Write             // a value into a knob
+	Check             // whether a knob's value is in force
+	Log               // an entry into the journal
+	Tell              // an event to the observer
+	Measure           // what a trial is judged by
 )
 
 // Request is one request of a machine.
@@ -29,11 +30,12 @@ type Request struct {
 	Value Value
 	Entry Entry // Log: the entry. Write: the entry that announces it, if the policy asked for it
 	Event Event
-	Until time.Time // Wait: when it ends. Others: deadline
-	Next  time.Time // Wait: time of the next sample; zero: unknown
-	Quiet bool      // Wait: no write is due at Until
-	Since time.Time // Write: when the policy asked for it; zero: a restore
-	Final bool      // to be completed even if the machine is told to stop
+	Until time.Time     // Wait: when it ends. Others: deadline
+	Next  time.Time     // Wait: time of the next sample; zero: unknown
+	Quiet bool          // Wait: no write is due at Until
+	Since time.Time     // Write: when the policy asked for it; zero: a restore
+	Span  time.Duration // Measure: since the change was in force
+	Final bool          // to be completed even if the machine is told to stop
 }
 
 // Answer is the response to a request.
@@ -45,6 +47,7 @@ type Answer struct {
 	Snapshot steer.Snapshot // Sample
 	Value    Value          // Read
 	InForce  bool           // Check
+	Broken   string         // Measure: the bound that is broken, and how; "": none
 }
 
 // Machine is a driver, or a recovery, as a step machine: no clock, no I/O. It makes one request at a time and depends on nothing but the responses. Package
@@ -63,12 +66,11 @@ type Machine struct {
 
 // NewMachine makes a driver. Its responses go to Next.
 func NewMachine(r Rules) (*Machine, error) {
-	r, err := r.withDefaults()
-	if err != nil {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	return machine(func(p *port) error {
-		d := &driver{port: p, Rules: r, start: p.now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
+		d := &driver{port: p, Rules: r.withDefaults(), start: p.now(), mode: "observe", knobs: map[Knob]*knob{}, missing: map[Knob]absence{}}
 		return d.run()
 	}), nil
 }
@@ -133,8 +135,9 @@ func (p *port) within() time.Time {
 
 // Timeouts for one request.
 const (
-	sensing = 15 * time.Second // for a read
-	writing = 30 * time.Second // for a write: it may have to run a command
+	sensing   = 15 * time.Second // for a read
+	writing   = 30 * time.Second // for a write: it may have to run a command
+	measuring = 30 * time.Second // for a measurement: it may have to list all jobs
 )
 
 // wait sleeps before the next restore attempt, and returns early when told to stop.

@@ -32,19 +32,23 @@ type Rules struct {
 // ErrLost is the error of a driver that has lost its lock.
 var ErrLost = errors.New("the lock is lost: nothing is changed any more, and what was changed is left to the next holder")
 
-func (r Rules) withDefaults() (Rules, error) {
+func (r Rules) check() error {
 	switch {
 	case r.Scheme == nil:
-		return r, errors.New("drive: no engine")
+		return errors.New("drive: no engine")
 	case r.New == nil:
-		return r, errors.New("drive: no policy")
+		return errors.New("drive: no policy")
 	case r.Act && r.Journal == nil:
-		return r, errors.New("drive: changes need a journal")
+		return errors.New("drive: changes need a journal")
 	}
+	return nil
+}
+
+func (r Rules) withDefaults() Rules {
 	r.PerHour = cmp.Or(max(r.PerHour, 0), 120)
 	r.Silence = cmp.Or(max(r.Silence, 0), time.Minute)
 	r.Settle = cmp.Or(max(r.Settle, 0), 15*time.Second)
 	r.Verify = cmp.Or(max(r.Verify, 0), 20*time.Second)
 	r.Restore = cmp.Or(max(r.Restore, 0), 30*time.Second)
-	return r, nil
+	return r
 }

@@ -244,10 +244,15 @@ func (r *recovery) put(h *Entry, v Value) error {
 		return err
 	}
 	present, err := r.read(h.Knob)
-	if err == nil && !Same(h.Knob, present, v) {
-		err = fmt.Errorf("%v was written, but %v is configured", v, present)
+	switch {
+	case err != nil:
+		return err
+	case !Same(h.Knob, present, v):
+		return fmt.Errorf("%v was written, but %v is configured", v, present)
+	case v.Mark == "" && h.marked(present.Mark):
+		return fmt.Errorf("%v was written without a mark, and the mark is still there", v)
 	}
-	return err
+	return nil
 }
 
 func (r *recovery) isBack(h *Entry) bool {

@@ -86,6 +86,17 @@ func (k Knob) Settings(v Value) ([]Setting, error) {
 	return list, nil
 }
 
+// Differing is the first setting of a value that is not as in a list; false: there is none, or the value is not one of this knob's settings.
+func (k Knob) Differing(v Value, list []Setting) (Setting, bool) {
+	found, err := k.Settings(v)
+	for i, s := range found {
+		if s.Text = strings.TrimSpace(s.Text); err == nil && i < len(list) && s != list[i] {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
 // sameSettings reports whether two values of a knob made by Together are equal: a number may be written in several ways.
 func sameSettings(k Knob, a, b Value) bool {
 	x, err1 := k.Settings(a)
@@ -98,21 +109,21 @@ func sameSettings(k Knob, a, b Value) bool {
 }
 
 // NewSet makes a machine that makes one change and does not restore it: read, journal, write, and wait until it is in force. The change is refused if the knob is
-// not found as expected. It stays open in the journal, for a recovery to restore or for NewRelease to leave in place.
+// not found as expected. It stays open in the journal, for a recovery to restore.
 func NewSet(scheme Scheme, j *Journal, k Knob, expected, v Value, why string) *Machine {
-	return machine(func(p *port) error {
-		r, err := Rules{Scheme: scheme, Journal: j, Act: true, New: func() (steer.Steerer, error) { return nil, nil }}.withDefaults()
-		if err != nil {
-			return err
-		}
-		j.rebase(p.now())
-		n := &knob{k: k, since: p.now()}
-		d := &driver{port: p, Rules: r, start: p.now(), mode: "act", knobs: map[Knob]*knob{k: n}, order: []*knob{n}}
-		return d.set(n, expected, v, why)
-	})
+	return machine(func(p *port) error { return newSetter(p, scheme, j, k).set(expected, v, why) })
 }
 
-func (d *driver) set(n *knob, expected, v Value, why string) error {
+// newSetter makes a driver without a policy, for one change of one knob.
+func newSetter(p *port, scheme Scheme, j *Journal, k Knob) *driver {
+	j.rebase(p.now())
+	n := &knob{k: k, since: p.now()}
+	r := Rules{Scheme: scheme, Journal: j, Act: true}.withDefaults()
+	return &driver{port: p, Rules: r, start: p.now(), mode: "act", knobs: map[Knob]*knob{k: n}, order: []*knob{n}}
+}
+
+func (d *driver) set(expected, v Value, why string) error {
+	n := d.order[0]
 	present, err := d.read(n.k)
 	switch {
 	case err != nil:
@@ -136,32 +147,29 @@ func (d *driver) set(n *knob, expected, v Value, why string) error {
 	return n.failed
 }
 
-// NewRelease makes a machine that leaves a changed knob as it is: it removes the mark, and closes the knob in the journal. Until then a recovery restores it.
-func NewRelease(scheme Scheme, j *Journal, k Knob, why string) *Machine {
-	return machine(func(p *port) error {
-		r := &recovery{port: p, id: scheme.Identity(), journal: j}
-		h := j.open.Find(r.id, k)
-		if h == nil {
-			return fmt.Errorf("%v is not open in the journal %s", k, j.Name)
+// release leaves a changed knob as it is: it removes the mark, and closes the knob in the journal. Until then a recovery restores it.
+func (r *recovery) release(k Knob, why string) error {
+	h := r.journal.open.Find(r.id, k)
+	if h == nil {
+		return fmt.Errorf("%v is not open in the journal %s", k, r.journal.Name)
+	}
+	var err error
+	for try := range confirms {
+		if try > 0 && r.wait(r.now().Add(backOff(try))) != nil {
+			break
 		}
-		var err error
-		for try := range confirms {
-			if try > 0 && r.wait(r.now().Add(backOff(try))) != nil {
-				break
-			}
-			var present Value
-			if present, err = r.read(k); err != nil {
-				continue
-			}
-			if !h.Wrote(present) || h.MarkedByOther(present) {
-				return fmt.Errorf("%v is configured: somebody else has changed it", present)
-			}
-			v := *h.New
-			v.Mark = ""
-			if err = r.put(h, v); err == nil {
-				return r.close(Released, h, v, why)
-			}
+		var present Value
+		if present, err = r.read(k); err != nil {
+			continue
 		}
-		return err
-	})
+		if !h.Wrote(present) || h.MarkedByOther(present) {
+			return fmt.Errorf("%v is configured: somebody else has changed it", present)
+		}
+		v := *h.New
+		v.Mark = ""
+		if err = r.put(h, v); err == nil {
+			return r.close(Released, h, v, why)
+		}
+	}
+	return err
 }

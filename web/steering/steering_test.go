@@ -578,3 +578,11 @@ func TestOnlyByItsOwnName(t *testing.T) {
 		}
 	}
 }
+
+func TestPasswordsAreNotShown(t *testing.T) {
+	for cpu, want := range map[string]string{"": "allocation", "rm:cores=4": "rm:cores=4", "host": "host", "prometheus=http://me:secret@host?query=x": "prometheus"} {
+		if got := SourceName(cpu); got != want {
+			t.Errorf("%q: %q", cpu, got)
+		}
+	}
+}

@@ -8,26 +8,19 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// Mark says that a driver has changed a setting and not restored it.
-type Mark struct {
-	Queue, Property string
-	Value           string // of the setting now; "": unset, or several settings
-	Journal         string // which has the old value: machine:folder
-	Name            string // of the mark in the configuration
-}
-
 // Marks are those in a configuration.
-func Marks(p *conf.Properties) (list []Mark) {
+func Marks(p *conf.Properties) (list []drive.Mark) {
 	for _, x := range p.List {
 		queue, property, ok := strings.Cut(strings.TrimPrefix(x.Name, conf.Prefix), "."+markName)
 		if !ok || x.Value == "" {
 			continue
 		}
-		m := Mark{Queue: queue, Property: cmp.Or(strings.TrimPrefix(property, "."), steer.CapacityAM.Property), Journal: x.Value, Name: x.Name}
+		m := drive.Mark{Queue: queue, Property: cmp.Or(strings.TrimPrefix(property, "."), steer.CapacityAM.Property), Journal: x.Value, Name: x.Name}
 		m.Value = text(p, conf.Prefix+queue+"."+configured(m.Property), "")
 		list = append(list, m)
 	}
@@ -35,7 +28,7 @@ func Marks(p *conf.Properties) (list []Mark) {
 }
 
 // ReadMarks reads the marks of a ResourceManager; none if it cannot keep any, because it has its settings from a file.
-func ReadMarks(ctx context.Context, c *rest.Client) ([]Mark, error) {
+func ReadMarks(ctx context.Context, c *rest.Client) ([]drive.Mark, error) {
 	p, err := c.SchedulerConf(ctx)
 	if s, ok := errors.AsType[*rest.StatusError](err); ok && (s.Status == http.StatusBadRequest || s.Status == http.StatusNotFound) {
 		return nil, nil
@@ -47,7 +40,7 @@ func ReadMarks(ctx context.Context, c *rest.Client) ([]Mark, error) {
 }
 
 // Marks are those of the ResourceManager; none if this account cannot set any.
-func (y *Yard) Marks(ctx context.Context) ([]Mark, error) {
+func (y *Yard) Marks(ctx context.Context) ([]drive.Mark, error) {
 	if y.Actuator() != REST {
 		return nil, nil
 	}

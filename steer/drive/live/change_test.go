@@ -13,13 +13,15 @@ import (
 
 var other = Value{Text: "0.09", Set: true, Number: 0.09}
 
-// setAndRelease makes a change and releases it.
-func (w *world) setAndRelease() error {
-	c := &Runner{Engine: w, Journal: w.journal().Journal, Observe: w.observe, Clock: w}
-	if err := c.Run(context.Background(), NewSet(w, c.Journal, share, found, other, "test")); err != nil {
-		return err
-	}
-	return c.Run(context.Background(), NewRelease(w, c.Journal, share, "kept"))
+// change makes a change that nothing speaks against.
+func (w *world) change() (*Trial, error) {
+	t := &Trial{Knob: share, Old: found, New: other, Reason: "test"}
+	return t, w.try(context.Background(), t)
+}
+
+func (w *world) try(ctx context.Context, t *Trial) error {
+	r := &Runner{Engine: w, Journal: w.journal().Journal, Observe: w.observe, Clock: w, Measure: w.measure}
+	return r.Run(ctx, NewTrial(w, r.Journal, t))
 }
 
 // A change that is killed at any moment ends as the old value or, once the journal is closed, as the new one, without a mark; whatever of the last line
@@ -36,7 +38,7 @@ func TestChangeKilledAtAnyMoment(t *testing.T) {
 				w := newWorldIn(t, top)
 				w.flight = flight
 				killed := w.survive(at, lose, func() {
-					if err := w.setAndRelease(); err != nil {
+					if _, err := w.change(); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -61,26 +63,28 @@ func TestChangeKilledAtAnyMoment(t *testing.T) {
 	t.Error("it never ends")
 }
 
-// What is not as expected, marked by another, refused or not taken is not changed, or is left open to be restored.
+// What is not as expected, marked by another, refused or not taken is not changed, or is rolled back.
 func TestChangeRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(*world)
-		want string
-		open int
+		do      func(*world)
+		outcome Outcome
+		why     string
 	}{
-		"changed":    {func(w *world) { w.conf[share] = Value{Text: "0.07", Set: true, Number: 0.07} }, "somebody else has changed it", 0},
-		"marked":     {func(w *world) { w.conf[share] = Value{Text: "0.050", Set: true, Number: 0.05, Mark: "x:/y"} }, "x:/y", 0},
-		"refused":    {func(w *world) { w.writeErr = func() error { return errors.New("403") } }, "403", 0},
-		"lost":       {func(w *world) { w.fate = func() (bool, bool, time.Duration) { return false, false, 0 } }, "it was not", 1},
-		"unverified": {func(w *world) { w.delay = time.Hour }, "not in force", 1},
+		"changed":    {func(w *world) { w.conf[share] = Value{Text: "0.07", Set: true, Number: 0.07} }, NotMade, "somebody else has changed it"},
+		"marked":     {func(w *world) { w.conf[share] = Value{Text: "0.050", Set: true, Number: 0.05, Mark: "x:/y"} }, NotMade, "x:/y"},
+		"refused":    {func(w *world) { w.writeErr = func() error { return errors.New("403") } }, NotMade, "403"},
+		"lost":       {func(w *world) { w.fate = func() (bool, bool, time.Duration) { return w.steps > 20, w.steps > 20, 0 } }, RolledBack, "it was not"},
+		"unverified": {func(w *world) { w.delay = 25 * time.Second }, RolledBack, "not in force"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			c.do(w)
-			err := w.setAndRelease()
-			if err == nil || !strings.Contains(err.Error(), c.want) || len(w.j.Open()) != c.open {
-				t.Errorf("%v, %d open", err, len(w.j.Open()))
+			first := w.conf[share]
+			trial, err := w.change()
+			if trial.Outcome != c.outcome || (err != nil) != (c.outcome == NotMade) || !strings.Contains(trial.Why, c.why) {
+				t.Errorf("%s: %s, %v\n%s", trial.Outcome, trial.Why, err, strings.Join(w.log, "\n"))
 			}
+			w.mustBe(first)
 		})
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/yardmaster/yardmaster/steer/drive"
 )
 
-// Runner executes the requests of a driver's machine, or of one of drive.NewSet, NewRelease and NewRecovery, on a running scheduler.
+// Runner executes the requests of a driver's machine, or of one of drive.NewTrial and NewRecovery, on a running scheduler.
 type Runner struct {
 	Engine  drive.Engine
 	Journal *drive.Journal
@@ -18,6 +19,8 @@ type Runner struct {
 	Clock   Clock           // nil: the real one
 	Lost    <-chan struct{} // of the lock; nil: there is none
 	Alive   func()          // as in Options
+	// Measure answers a trial's request: which bound is broken after the given time, and how; "": none.
+	Measure func(ctx context.Context, since time.Duration) (broken string, err error)
 	trace   func(drive.Request, drive.Answer)
 }
 
@@ -80,6 +83,8 @@ func (l *Runner) do(ctx context.Context, r *drive.Request) (a drive.Answer) {
 		a.Err = l.Engine.Write(ctx, r.Knob, r.Value)
 	case drive.Check:
 		a.InForce, a.Err = l.Engine.InForce(ctx, r.Knob, r.Value)
+	case drive.Measure:
+		a.Broken, a.Err = l.Measure(ctx, r.Span)
 	}
 	return a
 }

@@ -45,6 +45,7 @@ type world struct {
 	j             *DiskJournal
 
 	snapErr, readErr, writeErr, forceErr func() error
+	judge                                func(since time.Duration) (string, error)    // nil: no bound is broken
 	fate                                 func() (made, told bool, late time.Duration) // nil: made and told
 	snap                                 func(*steer.Snapshot)
 	writes                               []Value
@@ -210,6 +211,14 @@ func (w *world) InForce(_ context.Context, k Knob, v Value) (bool, error) {
 		in = w.old[k]
 	}
 	return Same(k, in, v), nil
+}
+
+func (w *world) measure(_ context.Context, since time.Duration) (string, error) {
+	w.step()
+	if w.judge == nil {
+		return "", nil
+	}
+	return w.judge(since)
 }
 
 // mustBeWrittenDown checks that what is on disk for certain would put this write back.

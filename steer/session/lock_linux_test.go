@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"crypto/sha256"
@@ -21,20 +21,15 @@ func TestRestoreWhileAStrangerHasTheLock(t *testing.T) {
 	for name, take := range map[string]func(*testing.T, string) io.Closer{"another account": takeAsNobody, "a socket that does not listen": bindOnly} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rm, dir := leftBehind(t)
-			j, err := openJournal(t.Context(), dir, t.Logf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d, dir := leftBehind(t)
+			j := opened(t, dir)
 			defer j.Close()
 			defer take(t, j.Open()[0].Engine).Close()
-			k := &knobFlags{queues: []string{"root.default"}}
-			k.rm, k.user = []string{rm.URL}, "u"
 			var said strings.Builder
-			r := &recovery{k: k, j: j, log: newLog(io.Discard, "text", false), notice: noticesTo(&said)}
-			defer r.log.end()
-			if err := r.run(t.Context(), true); err != nil || rm.setting() != "0.3" || strings.Count(said.String(), "Warning: ") != 1 {
-				t.Errorf("%v, %q is set: %s", err, rm.setting(), &said)
+			r := d.recovery(t, j)
+			r.Notice = func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }
+			if err := r.Run(t.Context()); err != nil || d.setting() != "0.3" || strings.Count(said.String(), "Warning: ") != 1 {
+				t.Errorf("%v, %q is set: %s", err, d.setting(), &said)
 			}
 		})
 	}
@@ -50,7 +45,7 @@ func TestStrangerDoesNotHideOwnSteerer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	locks, err := hostLock(t.Context(), []string{id("root.a"), id("root.b"), id("root.c")}, 200*time.Millisecond)
+	locks, err := HostLock(t.Context(), []string{id("root.a"), id("root.b"), id("root.c")}, 200*time.Millisecond)
 	t.Cleanup(func() { _ = locks.Close() })
 	var held *hostlock.HeldError
 	if !errors.As(err, &held) || !held.Trusted() || len(locks) != 1 {

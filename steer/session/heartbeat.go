@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 // A steerer can hang without ending: by a signal, a debugger, a stuck disk. Its driver therefore sends the guard a heartbeat at every call of
 // the engine and while it waits. They come from the driver's own goroutine: one that hangs sends none.
 
-const (
-	stalledAfter = time.Minute // without a heartbeat; one call takes at most half of that
-	beatsWithin  = 10          // heartbeats in that time
-)
+// StalledAfter is the default time without a heartbeat after which a guard kills its steerer; one call takes at most half of that.
+const StalledAfter = time.Minute
+
+const beatsWithin = 10 // heartbeats in that time
 
 // pulseClock is a clock that sends heartbeats while it waits.
 type pulseClock struct {
@@ -32,3 +32,5 @@ func (p pulseClock) Wait(ctx context.Context, d time.Duration) error {
 		}
 	}
 }
+
+func wait(ctx context.Context, d time.Duration) error { return live.WallClock{}.Wait(ctx, d) }

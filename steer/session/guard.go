@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"bufio"
@@ -32,14 +32,14 @@ const (
 	noLock     = "none\n" // it no longer holds that lock: somebody else may
 )
 
-// guardFile names the guard's process, in the journal's folder.
-const guardFile = "guard"
+// GuardFile names the guard's process, in the journal's folder.
+const GuardFile = "guard"
 
 const (
 	guardTimeout = 24 * time.Hour   // how long a guard keeps trying
 	guardWait    = 30 * time.Second // how long a steerer waits for an active guard
 	killedWithin = 10 * time.Second // how long a killed process may take to end; one that waits for a disk may take for ever
-	holderLeaves = time.Second      // a process that was killed may hold its lock a moment longer
+	HolderLeaves = time.Second      // a process that was killed may hold its lock a moment longer
 	strangerWait = 3 * time.Second  // how long a restore waits for a process of another account that holds the machine's lock
 	heirWait     = 5 * time.Minute  // how long a guard waits for the next steerer to restore: longer than that one tries
 )
@@ -99,7 +99,7 @@ func (g *guard) start() error {
 	}
 	if err != nil {
 		w.Close() // one that has started has nothing to do
-		return fmt.Errorf("cannot start the guard: %w", reason(err))
+		return fmt.Errorf("cannot start the guard: %w", cause(err))
 	}
 	g.cmd, g.pipe, g.ended = cmd, w, make(chan struct{})
 	_ = g.tell(g.word) // it has just started
@@ -192,25 +192,25 @@ func (g *guard) end(done bool) (err error) {
 		case <-time.After(killedWithin): // it may be suspended
 			_ = g.cmd.Process.Kill() // it may have exited meanwhile
 		}
-		_ = os.Remove(filepath.Join(g.dir, guardFile))
+		_ = os.Remove(filepath.Join(g.dir, GuardFile))
 	}
 	return err
 }
 
 // guarded reports whether a process is the guard of a journal.
 func guarded(dir string, pid int) bool {
-	text, err := securefile.ReadFile(filepath.Join(dir, guardFile), 64)
+	text, err := securefile.ReadFile(filepath.Join(dir, GuardFile), 64)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	return err == nil && bad == nil && n == pid
 }
 
 // notePID records which process is the guard of a journal.
 func notePID(dir string, pid int) error {
-	return securefile.WriteFile(filepath.Join(dir, guardFile), []byte(strconv.Itoa(pid)+"\n"), 0o600)
+	return securefile.WriteFile(filepath.Join(dir, GuardFile), []byte(strconv.Itoa(pid)+"\n"), 0o600)
 }
 
-// openJournal opens a journal. If a guard holds it, openJournal waits: the guard is restoring, and will exit.
-func openJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*live.DiskJournal, error) {
+// OpenJournal opens a journal. If a guard holds it, openJournal waits: the guard is restoring, and will exit.
+func OpenJournal(ctx context.Context, dir string, notice func(format string, args ...any)) (*live.DiskJournal, error) {
 	begin, told := time.Now(), false
 	for {
 		j, err := live.OpenJournal(dir)
@@ -218,7 +218,7 @@ func openJournal(ctx context.Context, dir string, notice func(format string, arg
 		if !errors.As(err, &held) {
 			return j, err
 		}
-		timeout := holderLeaves
+		timeout := HolderLeaves
 		if guarded(dir, held.PID) {
 			if timeout = guardWait; !told {
 				notice("A guard is restoring what a steerer left behind: waiting for it.")
@@ -299,7 +299,7 @@ func inherit(ctx context.Context, dir string, within time.Duration, tell func(fo
 		last = max(last, left[i].Seq)
 	}
 	for end := time.Now().Add(within); ; {
-		j, err := openJournal(ctx, dir, func(string, ...any) {})
+		j, err := OpenJournal(ctx, dir, func(string, ...any) {})
 		var held *live.HeldError
 		if !errors.As(err, &held) || ctx.Err() != nil {
 			return j, err
