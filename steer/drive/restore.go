@@ -180,7 +180,7 @@ func (r *recovery) begin(h *Entry) (why string, back bool, err error) {
 		return "", false, fmt.Errorf("what is configured cannot be read: %w", err)
 	}
 	if Same(h.Knob, present, *h.Original) && present.Mark == "" && r.isBack(h) {
-		return "it was so already", false, nil
+		return "it was already restored", false, nil
 	}
 	if err := r.put(h, *h.Original); err != nil {
 		return "", false, err

@@ -79,7 +79,7 @@ func incomplete(after time.Duration) error {
 }
 
 // cutHint is what to do about a truncated response.
-const cutHint = "try again; if it stays so, its log may say why, or a gateway in between cuts it"
+const cutHint = "try again; if it keeps happening, its log may say why, or a gateway in between cuts it"
 
 // How many timeouts a response may take if it is read whole, and if it is streamed.
 const (
