@@ -270,7 +270,7 @@ func TestDamagedJournalIsNotClosed(t *testing.T) {
 func TestRestoreGoesByNoNoteOfOthers(t *testing.T) {
 	t.Parallel()
 	rm, dir := leftBehind(t)
-	note := filepath.Join(dir, howFile)
+	note := filepath.Join(dir, live.ArgsFile)
 	restore := func() (string, error) {
 		out, err := exec.Command("yardmaster", "yarn", "restore", "--journal", dir).CombinedOutput()
 		return string(out), err

@@ -23,6 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/queues"
@@ -254,10 +255,10 @@ func (f *prepareFlags) connect(ctx context.Context, tell func(format string, arg
 	p.cluster = strings.TrimSuffix(y.Identity(), p.queue)
 	dir := f.journal
 	if dir == "" {
-		dir, err = stateDir()
+		dir, err = live.StateDir()
 		dir = filepath.Join(filepath.Dir(dir), "prepare")
 	}
-	p.path = filepath.Join(absolute(dir), fileSafe(y.Identity())+".json")
+	p.path = filepath.Join(absolute(dir), live.FileName(y.Identity())+".json")
 	switch {
 	case err != nil:
 	case y.Limit() != steer.CapacityAM:

@@ -130,7 +130,7 @@ func (f *restoreFlags) journals() ([]string, error) {
 		}
 		return []string{dir}, nil
 	}
-	base, err := stateDir()
+	base, err := live.StateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -154,18 +154,18 @@ func (f *restoreFlags) journals() ([]string, error) {
 	return dirs, nil
 }
 
-// with completes the flags from howFile.
+// with completes the flags from live.ArgsFile.
 func (f *restoreFlags) with(cmd *cobra.Command, dir string, open []drive.Entry) (*knobFlags, error) {
 	var k knobFlags
 	noted := &cobra.Command{Use: "noted"}
 	k.add(noted)
 	k.addWho(noted)
-	args, err := readHow(dir)
+	args, err := live.ReadArgs(dir)
 	if err != nil {
 		return nil, err
 	}
 	if err := noted.ParseFlags(args); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, howFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, live.ArgsFile), err)
 	}
 	given := *f
 	for name, copy := range map[string]func(){

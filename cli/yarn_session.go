@@ -97,7 +97,7 @@ func (s *session) prepare(ctx context.Context) (err error) {
 // leftElsewhere fails if another journal, beside this one or at the default location, may have a knob of a queue open: a steerer of several queues
 // may have left it, and the value found now would be taken for the original.
 func leftElsewhere(own string, identities []string) error {
-	base, _ := stateDir() // without one there is no other journal
+	base, _ := live.StateDir() // without one there is no other journal
 	others, _ := filepath.Glob(filepath.Join(base, "*"))
 	if dir := filepath.Dir(own); dir != base {
 		beside, _ := filepath.Glob(filepath.Join(dir, "*"))

@@ -202,7 +202,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	}
 	found, about := s.look(ctx, policy)
 	s.board = steering.New(about, s.kept)
-	engine := s.board.Measure(y, count.sent.Load)
+	engine := s.board.Measure(y, count.Sent)
 	pageEnds, page := s.serve(ctx)
 	defer pageEnds()
 	for _, fact := range found {
