@@ -1,8 +1,15 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +40,29 @@ func (l *login) addTimeout(cmd *cobra.Command, otherwise time.Duration, what str
 	cmd.Flags().DurationVar(&l.timeout, "timeout", otherwise, what)
 }
 
+// startWithin is the default timeout for each step of the start that queries the ResourceManager: what it is, whether it can be
+// changed, what it shows.
+const startWithin = time.Minute
+
+// stepHelp describes --timeout of commands with several such steps.
+const stepHelp = "max `TIME` for a step that asks the ResourceManager"
+
+// inTime runs a step that asks the ResourceManager.
+func (l *login) inTime(ctx context.Context, step func(context.Context) error) error {
+	limit := cmp.Or(l.timeout, startWithin)
+	in, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	err := step(in)
+	if err != nil && in.Err() != nil && ctx.Err() == nil {
+		return tooSlow(limit, err)
+	}
+	return err
+}
+
+func tooSlow(limit time.Duration, err error) error {
+	return fmt.Errorf("the ResourceManager has not given a complete response within %v: is it overloaded, or is a gateway in between? --timeout gives it more time (%w)", limit, err)
+}
+
 // addWho adds the flags for authentication.
 func (l *login) addWho(cmd *cobra.Command) {
 	fs := cmd.Flags()
@@ -47,24 +77,51 @@ func (l *login) addWho(cmd *cobra.Command) {
 
 // args are the flags that make another process of this command use the same servers and credentials.
 func (l *login) args() []string {
+	kerberos := ""
+	if l.spnego {
+		kerberos = "true"
+	}
 	var a []string
-	add := func(name, value string) {
-		if value != "" {
-			a = append(a, "--"+name+"="+value)
+	for _, u := range l.rm {
+		a = append(a, flagArgs("rm", u)...)
+	}
+	return append(a, flagArgs("user", l.user, "kerberos", kerberos, "principal", l.krb.Principal, "keytab", absolute(l.krb.Keytab),
+		"krb5-conf", absolute(l.krb.Config), "ca", absolute(l.tls.CAFile))...)
+}
+
+// flagArgs are names and values as arguments, without those that have no value.
+func flagArgs(pairs ...string) (args []string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			args = append(args, "--"+pair[0]+"="+pair[1])
 		}
 	}
-	for _, u := range l.rm {
-		add("rm", u)
+	return args
+}
+
+// absolute makes a path absolute, so that it works from any folder.
+func absolute(path string) string {
+	if path == "" {
+		return ""
 	}
-	add("user", l.user)
-	if l.spnego {
-		add("kerberos", "true")
+	if a, err := filepath.Abs(path); err == nil {
+		return a
 	}
-	add("principal", l.krb.Principal)
-	add("keytab", absolute(l.krb.Keytab))
-	add("krb5-conf", absolute(l.krb.Config))
-	add("ca", absolute(l.tls.CAFile))
-	return a
+	return path
+}
+
+// found makes a command work from any folder and with any PATH. A path with blanks, which this command line cannot hold, stays as it is.
+func found(command string) string {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return ""
+	}
+	path, err := exec.LookPath(words[0])
+	if path = absolute(path); err != nil || len(strings.Fields(path)) != 1 {
+		return command
+	}
+	words[0] = path
+	return strings.Join(words, " ")
 }
 
 // client completes the options and makes a client.

@@ -268,11 +268,8 @@ func showList(w io.Writer, head string, lines []string, ink term.Ink) {
 
 // say prints a sentence. On a terminal it is wrapped; a script finds it on one line.
 func say(w io.Writer, sentence string) {
-	if columns, known := term.Columns(os.Stdout); known {
-		fmt.Fprint(w, term.Wrap(sentence, "", columns))
-		return
-	}
-	fmt.Fprintln(w, term.Line(sentence))
+	columns, _ := term.Columns(os.Stdout)
+	fmt.Fprint(w, term.Sentence(sentence, columns))
 }
 
 // draw draws a table for standard output.

@@ -216,7 +216,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	}
 	found, about := f.describe(ctx, y, policy, dir).Found()
 	board := steering.New(about, steering.Open(o.Journal))
-	o.Engine = board.Measure(y, count.sent.Load)
+	o.Engine = board.Measure(y, count.Sent)
 	pageEnds, page := board.Listen(ctx, f.listen, notice)
 	defer pageEnds()
 	for _, fact := range found {

@@ -34,6 +34,14 @@ func Wrap(s, indent string, width int) string {
 	return out.String()
 }
 
+// Sentence is a sentence with its line end, wrapped to a number of columns; 0: one line.
+func Sentence(s string, columns int) string {
+	if columns > 0 {
+		return Wrap(s, "", columns)
+	}
+	return Line(s) + "\n"
+}
+
 // Command breaks a command into lines that a shell still reads as one. Every line starts with indent.
 func Command(s, indent string, width int) string {
 	if len(indent)+utf8.RuneCountInString(s) <= width {

@@ -38,7 +38,7 @@ type Fit struct {
 func (f *Fit) Enough() bool { return f.Outcomes >= minOutcomes && f.Periods >= minPeriods }
 
 const (
-	Coverage = 0.8 // that intervals are made for
+	coverage = 0.8 // that intervals are made for
 
 	minReplayed  = 20 // jobs: with fewer there is nothing to split
 	maxReplayed  = 1500
@@ -254,7 +254,7 @@ func scaleOf(list []scored, periods int) float64 {
 	}
 	slices.Sort(scores)
 	n := float64(len(scores))
-	return min(scores[int(min(math.Ceil(Coverage*(1+1/float64(6*periods))*n), n))-1], maxScale)
+	return min(scores[int(min(math.Ceil(coverage*(1+1/float64(6*periods))*n), n))-1], maxScale)
 }
 
 // String says how the intervals were measured, for people.

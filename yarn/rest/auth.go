@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 )
 
 // User is simple authentication: the cluster trusts the name.
@@ -32,6 +33,27 @@ func (t tokenAuth) Wrap(next http.RoundTripper) http.RoundTripper {
 		r.Header.Set("X-Hadoop-Delegation-Token", string(t))         // Hadoop's common one
 		return next.RoundTrip(r)
 	})
+}
+
+// Counted counts the requests of another Auth, including those of its login.
+type Counted struct {
+	Auth Auth // nil: anonymous
+	sent atomic.Int64
+}
+
+// Sent is the number of requests so far.
+func (c *Counted) Sent() int64 { return c.sent.Load() }
+
+// Wrap implements Auth.
+func (c *Counted) Wrap(next http.RoundTripper) http.RoundTripper {
+	inner := roundTrip(func(r *http.Request) (*http.Response, error) {
+		c.sent.Add(1)
+		return next.RoundTrip(r)
+	})
+	if c.Auth == nil {
+		return inner
+	}
+	return c.Auth.Wrap(inner)
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

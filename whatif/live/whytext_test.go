@@ -1,4 +1,4 @@
-package cli
+package live
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/whatif/live"
 )
 
 // Where the ResourceManager names another figure than the line above it, why says so.
@@ -18,13 +17,13 @@ func TestWhyDiffers(t *testing.T) {
 		mem    int64
 		differ bool
 	}{{"", 2048, false}, {"", 1024, true}, {"ann", 512, false}, {"ann", 2048, true}} {
-		a := &live.App{ID: "application_1_0001", Diagnostics: said}
-		x := &live.Explanation{App: a, Reasons: []policy.Reason{{Limit: "maximum-am-resource-percent", Queue: "root.ams", User: c.user, Max: unit.Resources{Mem: c.mem}}}}
+		a := &App{ID: "application_1_0001", Diagnostics: said}
+		x := &Explanation{App: a, Reasons: []policy.Reason{{Limit: "maximum-am-resource-percent", Queue: "root.ams", User: c.user, Max: unit.Resources{Mem: c.mem}}}}
 		if c.user != "" {
 			a.Diagnostics = strings.Replace(said, "Queue's AM", "User's AM", 1)
 		}
 		var b strings.Builder
-		showWhy(&b, &live.View{}, x, nil)
+		(&why{View: &View{}, Explanation: x}).Text(&b, 0)
 		text := strings.Join(strings.Fields(b.String()), " ")
 		if strings.Contains(text, "MiB are computed above. Its text dates from its last attempt") != c.differ {
 			t.Errorf("%+v: %s", c, text)
