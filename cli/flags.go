@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/synth"
 )
@@ -245,4 +247,19 @@ func hide(fs *pflag.FlagSet, names ...string) {
 			panic("yardmaster: " + err.Error())
 		}
 	}
+}
+
+// duration parses the time of a flag; "" leaves it as it is.
+func duration(flag, text string, least time.Duration, into *time.Duration) error {
+	if text == "" {
+		return nil
+	}
+	d, err := unit.ParseTime(text)
+	if err != nil {
+		return misuse("", "--%s: %v", flag, err)
+	}
+	if *into = time.Duration(d) * time.Microsecond; *into < least {
+		return misuse("", "--%s: %s is too short", flag, text)
+	}
+	return nil
 }

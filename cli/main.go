@@ -170,3 +170,11 @@ func labelled(verb string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", verb, err)
 }
+
+// withHangup makes a context that SIGHUP ends, too.
+func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}

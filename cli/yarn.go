@@ -137,3 +137,11 @@ func newPolicy(known steer.Registry, name string, setup *steer.Setup) (steer.Ste
 	}
 	return p, nil
 }
+
+func policyList(known steer.Registry) string {
+	var out strings.Builder
+	for _, e := range known {
+		fmt.Fprintf(&out, "  %-10s %s\n", e.Name, e.Title)
+	}
+	return out.String()
+}

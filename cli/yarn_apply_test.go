@@ -14,8 +14,8 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/session"
+	"github.com/yardmaster/yardmaster/whatif/apply"
 	"github.com/yardmaster/yardmaster/whatif/goal"
-	"github.com/yardmaster/yardmaster/whatif/trial"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -68,7 +68,7 @@ func outcomes(t *testing.T, journal string) string {
 	t.Helper()
 	var list []string
 	for line := range strings.Lines(readText(t, filepath.Join(journal, session.RecordFile))) {
-		var r trial.Record
+		var r apply.Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,10 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
-	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/yarn/change"
 	"github.com/yardmaster/yardmaster/yarn/conf"
-	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/layout"
 	"github.com/yardmaster/yardmaster/yarn/queues"
 	"github.com/yardmaster/yardmaster/yarn/yard"
@@ -113,16 +108,9 @@ func (f *prepareFlags) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		p, err := conf.ReadProperties(bytes.NewReader(data), f.file)
+		plan, err := layout.EditFile(f.file, &data, f.Options)
 		if err != nil {
 			return err
-		}
-		plan, err := queues.Derive(p, f.Options)
-		if err != nil {
-			return err
-		}
-		if data, err = edit.Properties(data, plan.Values()); err != nil {
-			return fmt.Errorf("%s: %w", f.file, err)
 		}
 		if err := to.write(func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
 			return err
@@ -172,49 +160,5 @@ func (f *prepareFlags) connect(ctx context.Context, tell func(format string, arg
 
 // show prints the change, and what to run next.
 func (f *prepareFlags) show(w io.Writer, plan *queues.Plan, state queues.State) {
-	t := term.Table{Head: []string{"queue", "setting", "before", "after"}, Left: 4}
-	queue := ""
-	for _, s := range plan.Settings {
-		name := s.Queue
-		if name == queue {
-			name = ""
-		}
-		queue = s.Queue
-		t.Add(name, s.Name, cmp.Or(s.Old, "-"), s.New)
-	}
-	fmt.Fprintf(w, "%s\n%s", draw(t), term.Flow(fmt.Sprintf("Jobs are submitted to %s as before, and a steerer moves them on from there. While none runs "+
-		"they stay: they may use as much as before, but are guaranteed only the capacity shown.", plan.Queue), helpWidth()))
-	for _, n := range plan.Notes {
-		fmt.Fprintf(w, "Note: %s.\n", term.Line(n))
-	}
-	names, set := strings.Join(plan.Queues(), ","), ""
-	if n := len(plan.Levels); n > 2 && f.Policy != "comp" && f.Policy != "deadline" {
-		set = "limits=" + strings.Join(slices.Repeat([]string{"SECONDS"}, n-1), ",")
-	}
-	fmt.Fprintf(w, "\nNext:\n")
-	next := func(command, setFlag string, words ...string) {
-		if set != "" {
-			words = append(words, setFlag, set)
-		}
-		fmt.Fprint(w, term.Command("yardmaster "+command+" "+strings.Join(words, " "), "  ", helpWidth()))
-	}
-	if f.out != "" {
-		next("simulate", "--steer-set", "--workload", "JOBS", "--cluster", "NODES", "--scheduler", f.out, "--steer", plan.Policy, "--steer-queue", names)
-	}
-	rm := cmp.Or(strings.Join(f.rm, ","), "URL")
-	switch {
-	case state == queues.Prepared:
-		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
-		set = ""
-		words := []string{"--rm", rm, "--queue", plan.Queue, "--undo"}
-		if f.journal != "" {
-			words = append(words, "--journal", f.journal)
-		}
-		next("yarn prepare", "", words...)
-	case f.file == "":
-		fmt.Fprintln(w, "  The same command with --act makes this change.")
-	default:
-		fmt.Fprint(w, term.Wrap("Install "+cmp.Or(f.out, "the file that --out writes")+" and refresh the queues (yarn rmadmin -refreshQueues); keep the old file to go back.", "  ", helpWidth()))
-		next("yarn steer", "--set", "--rm", rm, "--policy", plan.Policy, "--queue", names)
-	}
+	layout.Print(w, plan, layout.Commands{State: state, File: f.file, Out: f.out, RM: strings.Join(f.rm, ","), Journal: f.journal, Width: helpWidth()}, draw)
 }

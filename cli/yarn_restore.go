@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/session"
@@ -72,8 +71,6 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	out := cmd.OutOrStdout()
-	found := 0
-	var closed []session.Closed
 	var failed error
 	fail := func(err error) {
 		if failed != nil {
@@ -81,36 +78,16 @@ func yarnRestore(cmd *cobra.Command, f *restoreFlags) error {
 		}
 		failed = fmt.Errorf("restore: %w", err)
 	}
-	for _, dir := range dirs {
-		lines, open, err := live.ReadJournal(dir)
-		var damaged *live.DamagedError
-		if err != nil && !errors.As(err, &damaged) {
-			fail(err)
-			continue
-		}
-		found += len(open)
-		if len(open) == 0 && damaged == nil {
-			closed = append(closed, session.Closed{Dir: dir, Blank: len(lines) == 0})
-			continue
-		}
-		if f.list {
-			fmt.Fprintf(out, "%s\n", dir)
-			for _, e := range open {
-				fmt.Fprintln(out, term.Line(fmt.Sprintf("  %v: set to %v at %s, will be restored to %v", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)))
-			}
-			if damaged != nil {
-				fail(damaged)
-			}
-			continue
-		}
+	restore := func(dir string) error {
 		show(out)
 		ctx, stop := context.WithTimeout(cmd.Context(), time.Duration(within)*time.Microsecond)
-		err = f.restore(ctx, cmd, dir)
-		stop()
-		if err != nil {
-			fail(err)
-		}
+		defer stop()
+		return f.restore(ctx, cmd, dir)
 	}
+	if f.list {
+		restore = nil
+	}
+	found, closed := session.RestoreAll(dirs, restore, noticesTo(out), fail)
 	err = onYarn.AskMarks(closed, f.journal == "", func(dir string) (string, []drive.Mark, error) { return f.marks(cmd, dir) }, noticesTo(cmd.ErrOrStderr()))
 	if err != nil {
 		fail(err)

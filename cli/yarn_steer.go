@@ -3,11 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,14 +89,6 @@ func newYarnSteer(known steer.Registry) *cobra.Command {
 	return cmd
 }
 
-func policyList(known steer.Registry) string {
-	var out strings.Builder
-	for _, e := range known {
-		fmt.Fprintf(&out, "  %-10s %s\n", e.Name, e.Title)
-	}
-	return out.String()
-}
-
 // check finds conflicting options before any server is contacted.
 func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	see := "See \"" + cmd.CommandPath() + " --help\"."
@@ -133,29 +122,6 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	_, err := newPolicy(f.known, f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
 	return err
-}
-
-// duration parses the time of a flag; "" leaves it as it is.
-func duration(flag, text string, least time.Duration, into *time.Duration) error {
-	if text == "" {
-		return nil
-	}
-	d, err := unit.ParseTime(text)
-	if err != nil {
-		return misuse("", "--%s: %v", flag, err)
-	}
-	if *into = time.Duration(d) * time.Microsecond; *into < least {
-		return misuse("", "--%s: %s is too short", flag, text)
-	}
-	return nil
-}
-
-// withHangup makes a context that SIGHUP ends, too.
-func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
-	if signal.Ignored(syscall.SIGHUP) { // nohup
-		return ctx, func() {}
-	}
-	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // setup is what the policy is made from, on a scheduler with the given limit.
@@ -203,7 +169,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		if dir, err = session.JournalDir(f.journal, y.Identity()); err != nil {
 			return err
 		}
-		safe := session.Setup{Program: onYarn, Dir: dir, Args: f.args(), Locks: f.locks(), Stalled: f.stalled, Step: f.inTime, Notice: notice, Observe: func(e drive.Event) { log.event(&e) }}
+		safe := session.Setup{Program: onYarn, Dir: dir, Args: f.args, Locks: f.locks(), Stalled: f.stalled, Step: f.inTime, Notice: notice, Observe: func(e drive.Event) { log.event(&e) }}
 		if needs.AMLimit {
 			safe.CanAct = y.CanAct
 		}
@@ -214,34 +180,12 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 		defer s.End()
 		o.Clock, o.Alive, o.Lock, o.Journal = s.Clock(), s.Alive, s.Lock, s.Journal.Journal
 	}
-	found, about := f.describe(ctx, y, policy, dir).Found()
-	board := steering.New(about, steering.Open(o.Journal))
-	o.Engine = board.Measure(y, count.Sent)
-	pageEnds, page := board.Listen(ctx, f.listen, notice)
-	defer pageEnds()
-	for _, fact := range found {
-		notice("%-12s %s", fact.Label+":", fact.Value)
-	}
-	if page != "" {
-		notice("%-12s http://%s/, metrics at http://%s/metrics", "page:", page, page)
-	}
-	if f.act {
-		notice("%-12s act. Original values are restored on exit; Ctrl-C exits.", "mode:")
-	} else {
-		notice("%-12s observe. Nothing is changed: the lines say what would be done. To let it act, add --act.", "mode:")
-	}
-	if f.lasts > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, f.lasts)
-		defer stop()
-	}
 	cuts := 0
 	o.Observe = func(e drive.Event) {
-		board.Observe(e) // first: the page is up to date when the line is printed
 		log.event(&e)
 		sayCuts(client, &cuts, notice)
 	}
-	return live.Run(ctx, o)
+	return f.describe(ctx, y, policy, dir).Run(ctx, o, f.lasts, f.listen, count.Sent, notice)
 }
 
 // describe collects what there is to know at the start.

@@ -112,6 +112,36 @@ func OpenFor(ctx context.Context, dir string, notice func(format string, args ..
 	return j, err
 }
 
+// RestoreAll restores from several journals, one after the other; restore is nil: what they have open is only listed. It returns how many changes were open, and
+// the journals that have none.
+func RestoreAll(dirs []string, restore func(dir string) error, print func(format string, args ...any), fail func(error)) (found int, closed []Closed) {
+	for _, dir := range dirs {
+		lines, open, err := live.ReadJournal(dir)
+		var damaged *live.DamagedError
+		if err != nil && !errors.As(err, &damaged) {
+			fail(err)
+			continue
+		}
+		found += len(open)
+		switch {
+		case len(open) == 0 && damaged == nil:
+			closed = append(closed, Closed{Dir: dir, Blank: len(lines) == 0})
+			continue
+		case restore != nil:
+			err = restore(dir) // it reports damage, too
+		default:
+			print("%s", dir)
+			for _, e := range open {
+				print("  %v: set to %v at %s, will be restored to %v", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
+			}
+		}
+		if err != nil {
+			fail(err)
+		}
+	}
+	return found, closed
+}
+
 // Stand is the work of a guard: it waits for the steerer, which is its parent process, and restores if that has not. The recovery is without a journal.
 func Stand(ctx context.Context, dir string, stalled time.Duration, r Recovery) error {
 	steerer := os.Getppid()

@@ -50,7 +50,7 @@ func (l *Locks) make(identities []string, held func()) (live.Lock, error) {
 type Setup struct {
 	Program
 	Dir     string                      // of the journal
-	Args    []string                    // flags with which Program.Restore reaches the same scheduler
+	Args    func() []string             // flags with which Program.Restore reaches the same scheduler
 	Locks   *Locks                      // nil: none
 	Stalled time.Duration               // the guard kills the command after this time without a heartbeat
 	CanAct  func(context.Context) error // checks that the engine can be changed; nil: not checked
@@ -108,11 +108,11 @@ func Begin(ctx context.Context, e Engine, o Setup) (_ *Session, err error) {
 	if s.Lock, err = s.Locks.make(e.Identities(), func() { s.guard.say(hasLock) }); err != nil {
 		return nil, err
 	}
-	if err := noteArgs(s.Dir, s.Args); err != nil {
+	if err := noteArgs(s.Dir, s.Args()); err != nil {
 		return nil, err
 	}
 	_, verb, _ := strings.Cut(s.Restore, " ") // this program is not necessarily in the PATH
-	s.guard, err = startGuard(s.Dir, append(append(strings.Fields(verb), "--guard", "--journal="+s.Dir), s.Args...), s.Stalled, s.Notice)
+	s.guard, err = startGuard(s.Dir, append(append(strings.Fields(verb), "--guard", "--journal="+s.Dir), s.Args()...), s.Stalled, s.Notice)
 	return s, err
 }
 

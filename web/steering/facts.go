@@ -8,9 +8,11 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
+	"github.com/yardmaster/yardmaster/steer/drive/live"
 )
 
 // Start is what is known of a steerer when it starts.
@@ -58,6 +60,37 @@ func (s *Start) Found() ([]Fact, About) {
 	about := s.About
 	about.Facts = facts[2:]
 	return facts, about
+}
+
+// Run drives with a page: it prints what there is to know, and drives for a while or, with 0, until it is told to stop. requests counts those to the scheduler.
+func (s *Start) Run(ctx context.Context, o live.Options, lasts time.Duration, listen string, requests func() int64, notice func(format string, args ...any)) error {
+	found, about := s.Found()
+	board := New(about, Open(o.Journal))
+	o.Engine = board.Measure(o.Engine, requests)
+	observe := o.Observe
+	o.Observe = func(e drive.Event) {
+		board.Observe(e) // first: the page is up to date when the line is printed
+		observe(e)
+	}
+	end, page := board.Listen(ctx, listen, notice)
+	defer end()
+	for _, fact := range found {
+		notice("%-12s %s", fact.Label+":", fact.Value)
+	}
+	if page != "" {
+		notice("%-12s http://%s/, metrics at http://%s/metrics", "page:", page, page)
+	}
+	if s.Act {
+		notice("%-12s act. Original values are restored on exit; Ctrl-C exits.", "mode:")
+	} else {
+		notice("%-12s observe. Nothing is changed: the lines say what would be done. To let it act, add --act.", "mode:")
+	}
+	if lasts > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, lasts)
+		defer stop()
+	}
+	return live.Run(ctx, o)
 }
 
 // describe describes the queues in the first snapshot.

@@ -1,6 +1,4 @@
-// Package trial tries a change on a running scheduler: it measures goals, makes the change, watches it, rolls it back if a bound is broken, and records what
-// was expected and what came. Package session keeps the change safe; what is changed and how applications are listed is the command's.
-package trial
+package apply
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package trial
+package apply
 
 import (
 	"encoding/json"
