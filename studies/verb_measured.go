@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/studies/attack"
 	"github.com/yardmaster/yardmaster/studies/conform"
 	"github.com/yardmaster/yardmaster/studies/endure"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/live"
 	"github.com/yardmaster/yardmaster/studies/steering"
 	"github.com/yardmaster/yardmaster/studies/yardstick"
@@ -83,24 +84,6 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// recorded runs a study, unless offline, and then prints the text of its report and its file.
-func recorded(ctx context.Context, out io.Writer, offline bool, record func(context.Context) error, report func(context.Context) (text, file string, err error)) error {
-	if !offline {
-		if err := record(ctx); err != nil {
-			return err
-		}
-	}
-	text, file, err := report(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(out, text)
-	if file != "" {
-		fmt.Fprintf(out, "\nwritten to %s\n", file)
-	}
-	return nil
-}
-
 func runConform(f *flag.FlagSet, out io.Writer) action {
 	names := f.String("scenario", "", "comma-separated `names`; small: those of CI; all: those too (default: all that are not small)")
 	r := conform.Recording{Log: out}
@@ -119,7 +102,7 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 			*doc = filepath.Join("docs", "conformance.md")
 		}
 		record := func(ctx context.Context) error { return conform.Record(ctx, scenarios, r) }
-		return recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
+		return harness.Recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
 			rows, err := conform.Compare(ctx, scenarios, r.Dir)
 			if err != nil {
 				return "", "", err
@@ -150,7 +133,7 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 		if *page == "" {
 			*page = filepath.Join(filepath.Dir(filepath.Clean(s.Dir)), "endurance.md")
 		}
-		err := recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
+		err := harness.Recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
 			text, err := endure.Report(s.Dir, *page)
 			return text, *page, err
 		})
@@ -203,7 +186,7 @@ func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context
 	dir := f.String("dir", kept("flow-network"), "`folder` of the records; the page is beside it")
 	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
-		return recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
+		return harness.Recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
 			text, err := yardstick.WritePage(*dir)
 			return text, *dir + ".md", err
 		})
@@ -244,114 +227,61 @@ func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
 		case "fair", "capacity":
 			s.Schedulers = []string{*scheduler}
 		case "both":
-			s.Schedulers = []string{"fair", "", "capacity"}
+			s.Schedulers = []string{"fair", "capacity"}
 		default:
 			return errors.New("marp-live: --scheduler must be fair, capacity or both")
 		}
 		s.Only = list(*only)
-		return recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
+		return harness.Recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
 	}
 }
 
 func studyAMs(f *flag.FlagSet, out io.Writer) action {
-	m := live.AMs{Size: live.Full, Log: out}
-	f.IntVar(&m.Runs, "runs", 3, "number of runs on the daemons, besides those already stored")
-	f.StringVar(&m.Dir, "dir", kept("masters"), "`folder` of the records and the report")
-	workFolders(f, &m.Work, nil)
-	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		if *small {
-			if m.Size = live.Mini; m.Dir == kept("masters") {
-				return errors.New("unmanaged: --small needs its own --dir")
-			}
-		}
-		return recorded(ctx, out, *offline, m.Record, m.Report)
-	}
+	s := live.AMs{Size: live.Full}
+	return s.Study().Verb(f, out)
 }
 
 func studySizes(f *flag.FlagSet, out io.Writer) action {
-	s := live.Sized{Size: live.SizedFull, Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 3, "number of runs of every arm, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("sizes-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	only := f.String("only", "", "comma-separated `arms`: fifo, fbq, tags, sita, comp (default: all)")
+	s := live.Sized{Size: live.SizedFull}
 	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; such runs have records of their own")
-	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		s.Only = list(*only)
-		if *small {
-			if s.Size = live.SizedMini; s.Dir == kept("sizes-live") {
-				return errors.New("sizes: --small needs its own --dir")
-			}
-		}
-		return recorded(ctx, out, *offline, s.Record, s.Report)
-	}
+	return s.Study().Verb(f, out)
 }
 
 func studySettings(f *flag.FlagSet, out io.Writer) action {
-	s := live.Settings{Size: live.SettingsFull, Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of runs of every arm, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("settings-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	only := f.String("only", "", "comma-separated `arms`: as it is (which must be among them), room for adhoc, batch capped, less for prod (default: all)")
-	f.IntVar(&s.Clusters, "clusters", 1, "labs side by side, which share the repetitions")
+	s := live.Settings{Size: live.SettingsFull}
+	h := s.Study()
+	f.IntVar(&h.Clusters, "clusters", 1, "labs side by side, which share the repetitions")
 	export := f.String("export", "", "write the workload as a scenario to a `folder`, and run nothing")
-	offline := f.Bool("offline", false, "use the stored records")
+	run := h.Verb(f, out)
 	return func(ctx context.Context) error {
 		if *export != "" {
 			return s.Export(*export)
 		}
-		s.Only = list(*only)
-		return recorded(ctx, out, *offline, s.Record, s.Report)
+		return run(ctx)
 	}
 }
 
-func studyDeadlines(f *flag.FlagSet, out io.Writer) action {
-	s := live.Deadlines{Log: out}
-	f.IntVar(&s.Runs, "runs", 3, "number of runs, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("deadlines-live"), "`folder` of the records")
-	f.StringVar(&s.Page, "page", kept("deadlines-study.md"), "the report's `file`")
-	workFolders(f, &s.Work, &s.Binary)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
-}
+func studyDeadlines(f *flag.FlagSet, out io.Writer) action { return live.Deadlines().Verb(f, out) }
 
 func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
-	m := live.MapReduce{Log: out}
-	f.StringVar(&m.Dir, "dir", kept("mapreduce"), "`folder` of the imports and the report")
-	workFolders(f, &m.Work, &m.Binary)
-	offline := f.Bool("offline", false, "use the stored imports")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, m.Record, m.Report) }
+	return new(live.MapReduce).Study().Verb(f, out)
 }
 
 func studyETA(f *flag.FlagSet, out io.Writer) action {
-	s := live.ETA{Log: out}
+	var s live.ETA
 	f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
 	f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
-	f.StringVar(&s.Dir, "dir", kept("eta-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, nil)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
+	return s.Study().Verb(f, out)
 }
 
 func studyWatch(f *flag.FlagSet, out io.Writer) action {
-	s := live.Watched{Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of changes, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("watch-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
+	s := live.Watched{Apps: 24}
+	return s.Study().Verb(f, out)
 }
 
 func studyCycles(f *flag.FlagSet, out io.Writer) action {
-	s := live.Cycles{Log: out}
-	f.StringVar(&s.Dir, "dir", kept("cycles"), "`folder` of the records")
-	f.StringVar(&s.Page, "page", kept("cycles.md"), "the report's `file`")
-	workFolders(f, &s.Work, nil)
+	var s live.Cycles
 	f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
+	return s.Study().Verb(f, out)
 }

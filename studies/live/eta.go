@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/live"
@@ -28,12 +27,7 @@ type ETA struct {
 	Earlier int    // applications that run first and are imported: the history; 0: one of 200 is made up
 	Apps    int    // that are asked about
 	Seed    uint64 // of the applications
-	Dir     string // of the records; the page is beside it
-	Work    string // folder of the daemons; "": a temporary one
-	Log     io.Writer
 }
-
-const etaSeries = "eta"
 
 //go:embed eta.md.tmpl
 var etaPage string
@@ -86,32 +80,22 @@ func (r *ETARecord) Counts() (c struct{ Inside, Early, Late, Off, Width float64 
 	return c
 }
 
-// Record runs the study once.
-func (s *ETA) Record(ctx context.Context) error {
-	program, err := evidence.Program(s.Dir, "")
-	if err != nil {
-		return err
+// Study declares it.
+func (s *ETA) Study() *harness.Study[ETARecord] {
+	return &harness.Study[ETARecord]{
+		Folder: "eta-live", Series: "eta", Lab: func() hadoop.Options { return fastLab(queues("a"), 2, 12) }, Template: etaPage,
+		Run: func(ctx context.Context, now *harness.Run) (*ETARecord, string, error) {
+			rec, err := s.run(ctx, now.Cluster)
+			if err != nil {
+				return nil, "", err
+			}
+			return rec, fmt.Sprintf("%d ends, %.1f %% inside", len(rec.Answers), 100*rec.Counts().Inside), nil
+		},
 	}
-	began := evidence.Begin(program)
-	rec, err := s.run(ctx)
-	if err != nil {
-		return err
-	}
-	kept, err := began.KeepJSON(s.Dir, etaSeries, rec)
-	c := rec.Counts()
-	fmt.Fprintf(s.Log, "%d ends, %.1f %% inside; load %s\n", len(rec.Answers), 100*c.Inside, kept.LoadText())
-	return err
 }
 
-func (s *ETA) run(ctx context.Context) (*ETARecord, error) {
-	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: queues("a"), Nodes: 2, NodeMB: 12 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(12<<10, 1024), Log: s.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer down()
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
+func (s *ETA) run(ctx context.Context, c *hadoop.Cluster) (*ETARecord, error) {
+	rm, err := client(c)
 	if err != nil {
 		return nil, err
 	}
@@ -255,15 +239,4 @@ func etaJobs(apps []hadoop.Application) (jobs workload.Slice) {
 		jobs = append(jobs, &workload.Job{ID: a.ID, Name: a.ID, User: a.User, Queue: a.Queue, Submit: unit.Time(a.Submit) * unit.Millisecond, Stages: []workload.Stage{s}})
 	}
 	return jobs
-}
-
-// Report writes the page from the records, and returns its text and its file.
-func (s *ETA) Report(context.Context) (text, file string, err error) {
-	file = filepath.Clean(s.Dir) + ".md"
-	runs, list, err := evidence.ReadSeries[ETARecord](s.Dir, etaSeries)
-	if err != nil {
-		return "", "", err
-	}
-	text, err = evidence.Page(etaPage, file, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list}, nil)
-	return text, file, err
 }

@@ -13,11 +13,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
@@ -27,11 +29,41 @@ import (
 
 // MapReduce is a study of MapReduce jobs.
 type MapReduce struct {
-	Small  bool
-	Dir    string // of the records and the report
-	Work   string // of the daemons; "": temporary folders
-	Binary string // the program; "": it is built
-	Log    io.Writer
+	Small bool
+}
+
+// Study declares it. A run of it runs the jobs three times: under one set of settings, under another and under the first again. Each starts with
+// new daemons and ends with an import. The record is a folder.
+func (m *MapReduce) Study() *harness.Study[mapreduceRecord] {
+	h := &harness.Study[mapreduceRecord]{Folder: "mapreduce", File: "report.md", Nice: -18, Command: true, Run: m.run, Template: mapreducePage}
+	h.Keep = func(began *evidence.Run, rec *mapreduceRecord) (evidence.Run, error) {
+		defer rec.remove()
+		return began.KeepTree(h.Dir, mapreduceSeries, rec.dir)
+	}
+	h.Stored = func() (runs []evidence.Run, records []*mapreduceRecord, err error) {
+		runs, err = evidence.Series(h.Dir, mapreduceSeries, "")
+		for _, run := range runs {
+			rec := &mapreduceRecord{dir: filepath.Join(h.Dir, run.File)}
+			err = errors.Join(err, evidence.Read(filepath.Join(rec.dir, measuredFile), &rec.phases))
+			records = append(records, rec)
+		}
+		return runs, records, err
+	}
+	h.Facts = func(ctx context.Context, runs []evidence.Run, records []*mapreduceRecord) (map[string]any, template.FuncMap, error) {
+		all, err := mapreduceFactsOf(ctx, h.Binary, runs, records)
+		if err != nil {
+			return nil, nil, err
+		}
+		return mapreduceData(h.Dir, all)
+	}
+	return h
+}
+
+// mapreduceRecord is the folder of one run of the study.
+type mapreduceRecord struct {
+	dir    string
+	phases []Phase
+	remove func() // before it is stored
 }
 
 // Phase is one run of the jobs.
@@ -52,57 +84,42 @@ const (
 	queuesFile      = "queues-b.xml"
 )
 
-// Record runs the jobs three times: under one set of settings, under another and under the first again. Each run starts with
-// new daemons and ends with an import.
-func (m *MapReduce) Record(ctx context.Context) error {
-	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
-	defer end()
-	bin, remove, err := host.Program(ctx, m.Binary)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	program, err := evidence.Program(m.Dir, m.Binary)
-	if err != nil {
-		return err
-	}
-	began := evidence.Begin(program)
-	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
+func (m *MapReduce) run(ctx context.Context, now *harness.Run) (*mapreduceRecord, string, error) {
+	rec := &mapreduceRecord{phases: []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}}
 	if m.Small {
-		list = list[:1]
+		rec.phases = rec.phases[:1]
 	}
-	dir, clean, err := host.Folder("", "mapreduce")
-	if err != nil {
-		return err
+	var err error
+	if rec.dir, rec.remove, err = host.Folder("", "mapreduce"); err != nil {
+		return nil, "", err
 	}
-	defer clean()
-	for i := range list {
-		if err := m.phase(ctx, bin, dir, &list[i]); err != nil {
-			return fmt.Errorf("%s: %w", list[i].Name, err)
+	for i := range rec.phases {
+		if err = m.phase(ctx, now, rec.dir, &rec.phases[i]); err != nil {
+			err = fmt.Errorf("%s: %w", rec.phases[i].Name, err)
+			break
 		}
 	}
-	measured, err := evidence.Packed(list)
+	if err == nil {
+		var measured []byte
+		measured, err = evidence.Packed(rec.phases)
+		err = errors.Join(err, os.WriteFile(filepath.Join(rec.dir, measuredFile), measured, 0o644), os.WriteFile(filepath.Join(rec.dir, queuesFile), []byte(mapreduceQueues(true)), 0o644))
+	}
 	if err != nil {
-		return err
+		rec.remove()
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, measuredFile), measured, 0o644),
-		os.WriteFile(filepath.Join(dir, queuesFile), []byte(mapreduceQueues(true)), 0o644)); err != nil {
-		return err
-	}
-	_, err = began.KeepTree(m.Dir, mapreduceSeries, dir)
-	return err
+	return rec, fmt.Sprintf("%d phases", len(rec.phases)), err
 }
 
 // phase runs the jobs once and stores the import in a folder of dir.
-func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error {
-	work := m.Work
+func (m *MapReduce) phase(ctx context.Context, now *harness.Run, dir string, p *Phase) error {
+	work := now.Work
 	if work != "" {
 		work = filepath.Join(work, p.Name)
 	}
 	c, down, err := hadoop.UpIn(ctx, work, hadoop.Options{
 		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
 		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
-		Log:  m.Log,
+		Log:  now.Log,
 	})
 	if err != nil {
 		return err
@@ -126,13 +143,11 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 	if len(res) != len(jobs) {
 		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
 	}
-	// Histories are moved to their final folder some seconds after the end, and the ResourceManager's totals are complete when the last
-	// AM's container is gone; an import accepts them fifteen seconds after the end.
-	settled := 18 * time.Second
+	wait := settled
 	if m.Small {
-		settled = 6 * time.Second
+		wait = 6 * time.Second
 	}
-	if err := host.Sleep(ctx, settled); err != nil {
+	if err := host.Sleep(ctx, wait); err != nil {
 		return err
 	}
 	into, clean, err := host.Folder("", "import")
@@ -140,8 +155,8 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 		return err
 	}
 	defer clean()
-	out, err := steerer.Run(ctx, bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
-	fmt.Fprintf(m.Log, "%s", out)
+	out, err := steerer.Run(ctx, now.Bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", admin, "--since", "1d", "-o", into)
+	fmt.Fprintf(now.Log, "%s", out)
 	if err != nil {
 		return err
 	}

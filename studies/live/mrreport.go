@@ -34,16 +34,8 @@ type mapreduceFacts struct {
 	OwnBack    *times // the import of A's repetition under A's
 }
 
-// Report simulates, compares with the measurements, and writes report.md and pictures. It returns the page's text and its file.
-func (m *MapReduce) Report(ctx context.Context) (text, file string, err error) {
-	all, err := m.facts(ctx)
-	if err == nil {
-		text, err = m.write(all)
-	}
-	return text, filepath.Join(m.Dir, "report.md"), err
-}
-
-func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {
+// mapreduceData are the figures of the page. It draws the pictures, too.
+func mapreduceData(dir string, all []*mapreduceFacts) (map[string]any, template.FuncMap, error) {
 	funcs := template.FuncMap{
 		"off": func(ours, truth float64) float64 { return 100 * off(ours, truth) }, "minus": func(a, b float64) float64 { return a - b },
 		"of": func(t *times, job string) float64 { return t.of(job) },
@@ -57,35 +49,27 @@ func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {
 	changed := slices.DeleteFunc(slices.Clone(all), func(f *mapreduceFacts) bool { return f.B == nil })
 	for _, f := range changed {
 		p := newPlot(f)
-		if _, err := evidence.Page(mapreducePicture, filepath.Join(m.Dir, f.Picture()), p, template.FuncMap{"x": p.x, "y": p.y, "of": funcs["of"]}); err != nil {
-			return "", err
+		if _, err := evidence.Page(mapreducePicture, filepath.Join(dir, f.Picture()), p, template.FuncMap{"x": p.x, "y": p.y, "of": funcs["of"]}); err != nil {
+			return nil, nil, err
 		}
 	}
-	return evidence.Page(mapreducePage, filepath.Join(m.Dir, "report.md"), map[string]any{
+	return map[string]any{
 		"First": all[0], "Nodes": mapreduceNodes, "Each": mapreduceMB / taskMB, "Seeds": seeds, "All": all, "Changed": changed, "A": mapreduceQueues(false), "B": mapreduceQueues(true),
-	}, funcs)
+	}, funcs, nil
 }
 
 // Picture is the name of the run's picture.
 func (f *mapreduceFacts) Picture() string { return fmt.Sprintf("predicted-%d.svg", f.Number()) }
 
-// facts are the facts of every stored run.
-func (m *MapReduce) facts(ctx context.Context) ([]*mapreduceFacts, error) {
-	runs, err := evidence.Series(m.Dir, mapreduceSeries, "")
-	if err != nil {
-		return nil, err
-	}
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("no records in %s; run the study without --offline first", m.Dir)
-	}
-	bin, remove, err := host.Program(ctx, m.Binary)
+// mapreduceFactsOf simulates every stored run.
+func mapreduceFactsOf(ctx context.Context, binary string, runs []evidence.Run, records []*mapreduceRecord) (all []*mapreduceFacts, err error) {
+	bin, remove, err := host.Program(ctx, binary)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	var all []*mapreduceFacts
-	for _, run := range runs {
-		f, err := newMapreduceFacts(ctx, bin, filepath.Join(m.Dir, run.File))
+	for i, run := range runs {
+		f, err := newMapreduceFacts(ctx, bin, records[i].dir, records[i].phases)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", run.File, err)
 		}
@@ -95,11 +79,8 @@ func (m *MapReduce) facts(ctx context.Context) ([]*mapreduceFacts, error) {
 	return all, nil
 }
 
-func newMapreduceFacts(ctx context.Context, bin, dir string) (*mapreduceFacts, error) {
-	f := &mapreduceFacts{}
-	if err := evidence.Read(filepath.Join(dir, measuredFile), &f.Phases); err != nil {
-		return nil, err
-	}
+func newMapreduceFacts(ctx context.Context, bin, dir string, phases []Phase) (*mapreduceFacts, error) {
+	f := &mapreduceFacts{Phases: phases}
 	for i := range f.Phases {
 		p := &f.Phases[i]
 		seen, err := measured(dir, p)

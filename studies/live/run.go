@@ -1,119 +1,52 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/experiment"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
-	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
-// rounds runs arms in turn on one set of daemons.
-type rounds struct {
-	Nodes, PerNode int
-	MapReduce      bool   // the daemons can run MapReduce jobs
-	Conf           string // capacity-scheduler.xml
-	Queue          string // where the daemons are warmed up; "": they are not
-	Repetitions    []int
-	Arms, Only     []string
-	First          string // an arm that goes first in every repetition; "": none
-	Dir, Series    string
-	Work, Binary   string
-	Log            io.Writer
+// admin is the lab's administrator.
+const admin = "yardmaster"
+
+// client asks a lab's ResourceManager.
+func client(c *hadoop.Cluster) (*rest.Client, error) {
+	return rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
 }
 
-// round is one run of an arm.
-type round struct {
-	plan       *rounds
-	lab        *hadoop.Cluster
-	bin        string // the program
-	version    string // its version
-	arm        string
-	repetition int
+// lab is one with nodes of so many GB, whose containers are as many vcores as one wants.
+func lab(conf string, nodes, nodeGB int) hadoop.Options {
+	return hadoop.Options{SchedulerXML: conf, Nodes: nodes, NodeMB: nodeGB << 10, NodeVcores: 1024, Site: site(nodeGB<<10, 1024), RMHeapMB: 768}
 }
 
-// upTo lists the numbers 1 to n.
-func upTo(n int) (list []int) {
-	for i := range n {
-		list = append(list, i+1)
-	}
-	return list
+// fastLab is one whose heartbeats come four times a second.
+func fastLab(conf string, nodes, nodeGB int) hadoop.Options {
+	return hadoop.Options{SchedulerXML: conf, Nodes: nodes, NodeMB: nodeGB << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(nodeGB<<10, 1024)}
 }
 
-// order lists the arms of a repetition: each one is rotated by one against the last.
-func (r *rounds) order(repetition int) (list []string) {
-	turning := slices.DeleteFunc(slices.Clone(r.Arms), func(arm string) bool { return arm == r.First })
-	if r.First != "" {
-		list = append(list, r.First)
-	}
-	for i := range turning {
-		list = append(list, turning[(i+repetition-1)%len(turning)])
-	}
-	return slices.DeleteFunc(list, func(arm string) bool { return len(r.Only) > 0 && !slices.Contains(r.Only, arm) })
-}
-
-// run keeps a record of each run of an arm.
-func (r *rounds) run(ctx context.Context, one func(*round) (*SizedRecord, string, error)) error {
-	bin, remove, err := host.Program(ctx, r.Binary)
-	if err != nil {
+// warmUp runs a few applications that are not recorded, in a queue, or else in those that they name.
+func warmUp(queue string) func(ctx context.Context, bench *harness.Bench) error {
+	return func(ctx context.Context, bench *harness.Bench) error {
+		fmt.Fprintln(bench.Log, "a few applications to warm the daemons up")
+		apps := warm()
+		for i := range apps {
+			apps[i].Queue = cmp.Or(queue, apps[i].Queue)
+		}
+		_, err := bench.Cluster.AMs(ctx, apps, hadoop.AMsOptions{})
 		return err
 	}
-	defer remove()
-	program, err := evidence.Program(r.Dir, r.Binary)
-	if err != nil {
-		return err
-	}
-	end, _ := host.First(-10) // where not permitted, priorities stay unchanged
-	defer end()
-	nodeMB := r.PerNode << 10
-	c, down, err := hadoop.UpIn(ctx, r.Work, hadoop.Options{
-		SchedulerXML: r.Conf, Nodes: r.Nodes, NodeMB: nodeMB, NodeVcores: 1024, Site: site(nodeMB, 1024), RMHeapMB: 768, History: r.MapReduce, Log: r.Log,
-	})
-	if err != nil {
-		return err
-	}
-	defer down()
-	if r.Queue != "" {
-		fmt.Fprintln(r.Log, "a few applications to warm the daemons up")
-		hot := warm()
-		for i := range hot {
-			hot[i].Queue = r.Queue
-		}
-		if _, err := c.AMs(ctx, hot, hadoop.AMsOptions{}); err != nil {
-			return err
-		}
-	}
-	for _, rep := range r.Repetitions {
-		for _, arm := range r.order(rep) {
-			began := evidence.Begin(program)
-			rec, said, err := one(&round{r, c, bin, program, arm, rep})
-			if err != nil {
-				return fmt.Errorf("%s, repetition %d: %w", arm, rep, err)
-			}
-			rec.Repetition = rep
-			series := r.Series
-			if len(rec.Kills) > 0 {
-				series = killSeries
-			}
-			kept, err := began.KeepJSON(r.Dir, series, rec)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(r.Log, "%s  repetition %d, %s: %s; load %s\n", time.Now().Format("15:04:05"), rep, arm, said, kept.LoadText())
-		}
-	}
-	return nil
 }
 
 // predictionSeries is the series of predictions.
@@ -129,22 +62,22 @@ type Prediction struct {
 	Replays    []experiment.Metrics // of it, perturbed in the same ways, under the arm; or rehearsals
 }
 
-// keep stores a prediction and returns the name of its record.
-func (r *round) keep(p Prediction) (string, error) {
-	p.Arm, p.Repetition = r.arm, r.repetition
-	kept, err := evidence.Begin(r.version).KeepJSON(r.plan.Dir, predictionSeries, p)
+// keep stores the prediction of a run and returns the name of its record.
+func (p Prediction) keep(now *harness.Run) (string, error) {
+	p.Arm, p.Repetition = now.Way, now.Repetition
+	kept, err := evidence.Begin(now.Program).KeepJSON(now.Dir, predictionSeries, p)
 	return kept.File, err
 }
 
 // newRecord describes a run before it starts.
-func (r *round) newRecord(apps []hadoop.Application) (*SizedRecord, error) {
-	rec := &SizedRecord{Arm: r.arm, Hadoop: r.lab.Version, Workload: apps}
-	site, err := os.ReadFile(filepath.Join(r.lab.Conf(), "yarn-site.xml"))
+func newRecord(now *harness.Run, apps []hadoop.Application, nodeGB int) (*SizedRecord, error) {
+	rec := &SizedRecord{Arm: now.Way, Repetition: now.Repetition, Hadoop: now.Cluster.Version, Workload: apps}
+	site, err := os.ReadFile(filepath.Join(now.Cluster.Conf(), "yarn-site.xml"))
 	if err != nil {
 		return nil, err
 	}
 	rec.Site = string(site)
-	rec.Nodes, err = nodesOf(r.lab, r.plan.PerNode<<10)
+	rec.Nodes, err = nodesOf(now.Cluster, nodeGB<<10)
 	return rec, err
 }
 
@@ -212,7 +145,7 @@ func succeeded(apps []hadoop.Application, res []hadoop.AppResult) (map[string]*h
 
 // inForce is the scheduler's configuration as the ResourceManager has it.
 func inForce(ctx context.Context, c *hadoop.Cluster) (string, error) {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
+	rm, err := client(c)
 	if err != nil {
 		return "", err
 	}
