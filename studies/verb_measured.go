@@ -213,27 +213,24 @@ func packetsVerb(f *flag.FlagSet, out io.Writer) action {
 }
 
 func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
-	s := steering.Study{Size: steering.Full, Log: out}
-	f.StringVar(&s.Dir, "dir", kept("marp-live"), "`folder` of the records and pictures")
-	f.StringVar(&s.Page, "page", kept("marp-study.md"), "the report's `file`")
-	workFolders(f, &s.Work, &s.Binary)
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of repetitions of every arm")
-	only := f.String("only", "", "comma-separated `arms`: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
-	scheduler := f.String("scheduler", "both", "fair, capacity or both")
-	f.BoolVar(&s.First, "first", false, "raise the priority of daemons and jobs, where permitted")
-	report := f.Bool("report", false, "only write the report, from the stored records")
-	return func(ctx context.Context) error {
-		switch *scheduler {
+	s := steering.Study{Size: steering.Full, Schedulers: []string{"fair", "capacity"}}
+	h := s.Study()
+	f.Func("scheduler", "fair, capacity or both (default: both)", func(name string) error {
+		switch name {
 		case "fair", "capacity":
-			s.Schedulers = []string{*scheduler}
+			s.Schedulers = []string{name}
 		case "both":
-			s.Schedulers = []string{"fair", "capacity"}
 		default:
-			return errors.New("marp-live: --scheduler must be fair, capacity or both")
+			return errors.New("choose fair, capacity or both")
 		}
-		s.Only = list(*only)
-		return harness.Recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
-	}
+		return nil
+	})
+	f.BoolFunc("first", "raise the priority of daemons and jobs, where permitted", func(string) error {
+		h.Nice = -10
+		return nil
+	})
+	f.BoolFunc("report", "the same as --offline", func(string) error { return f.Set("offline", "true") })
+	return h.Verb(f, out)
 }
 
 func studyAMs(f *flag.FlagSet, out io.Writer) action {

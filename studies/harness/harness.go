@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ type Study[R any] struct {
 	Key      func(rec *R) (way string, repetition int)
 	Resume   bool // runs with a record are not made again; otherwise repetitions are numbered after those that have one, or from 1 without a Key
 	From     int  // number of the first repetition; 0: as above
+	// Parts are made one after another, each with its own daemons; nil: the study is not divided. They use the folder and the options of the whole.
+	Parts func() []*Study[R]
+	Again error // a part that fails with it is continued on new daemons, up to three times; nil: none is
 
 	Lab      func() hadoop.Options                         // the daemons of all runs; nil: each run has its own
 	Clusters int                                           // labs side by side, which share the repetitions; 0: one
@@ -155,11 +159,11 @@ func (s *Study[R]) Plan() (list []*Run, err error) {
 
 // Record makes the runs and stores their records.
 func (s *Study[R]) Record(ctx context.Context) error {
-	plan, err := s.Plan()
-	if err != nil || len(plan) == 0 {
+	if _, err := s.Plan(); err != nil {
 		return err
 	}
 	bench := Bench{Options: &s.Options}
+	var err error
 	if bench.Program, err = evidence.Program(s.Dir, s.Binary); err != nil {
 		return err
 	}
@@ -170,15 +174,35 @@ func (s *Study[R]) Record(ctx context.Context) error {
 		}
 		defer remove()
 	}
+	parts := []*Study[R]{s}
+	if s.Parts != nil {
+		parts = s.Parts()
+	}
+	for _, part := range parts {
+		err := part.runAll(ctx, bench)
+		for again := 0; s.Again != nil && errors.Is(err, s.Again) && again < 3; again++ {
+			fmt.Fprintf(s.Log, "%v: again, on new daemons\n", err)
+			err = part.runAll(ctx, bench)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runAll makes the planned runs, on as many clusters as asked for. A cluster that fails does not stop the others.
+func (s *Study[R]) runAll(ctx context.Context, bench Bench) error {
+	plan, err := s.Plan()
+	if err != nil || len(plan) == 0 {
+		return err
+	}
 	clusters := max(1, s.Clusters)
 	failed := make(chan error, clusters)
 	for i := range clusters {
-		own, work := bench, s.Work
-		if work != "" && clusters > 1 {
-			work = filepath.Join(work, fmt.Sprint(i+1))
-		}
+		own := bench
 		share := slices.DeleteFunc(slices.Clone(plan), func(r *Run) bool { return (r.Repetition-plan[0].Repetition)%clusters != i })
-		go func() { failed <- s.record(ctx, &own, work, share) }()
+		go func() { failed <- s.record(ctx, &own, share) }()
 	}
 	for range clusters {
 		err = errors.Join(err, <-failed)
@@ -187,7 +211,7 @@ func (s *Study[R]) Record(ctx context.Context) error {
 }
 
 // record makes the runs of one bench.
-func (s *Study[R]) record(ctx context.Context, bench *Bench, work string, plan []*Run) error {
+func (s *Study[R]) record(ctx context.Context, bench *Bench, plan []*Run) error {
 	defer func() {
 		for _, end := range slices.Backward(bench.ends) {
 			end()
@@ -201,8 +225,16 @@ func (s *Study[R]) record(ctx context.Context, bench *Bench, work string, plan [
 		}
 	}
 	if s.Lab != nil {
-		o := s.Lab()
+		o, work, err := s.Lab(), s.Work, error(nil)
 		o.Log = s.Log
+		if work != "" { // another attempt, part or cluster has a folder of its own
+			if err = os.MkdirAll(work, 0o755); err == nil {
+				work, err = os.MkdirTemp(work, "lab-")
+			}
+		}
+		if err != nil {
+			return err
+		}
 		c, down, err := hadoop.UpIn(ctx, work, o)
 		if err != nil {
 			return err

@@ -248,21 +248,12 @@ func (f *facts) calibrate(ctx context.Context) (*model, error) {
 	mapS, reduceS = mapS/float64(maps), reduceS/float64(reduces)
 	scale := busy / (mapS*float64(f.size.Maps) + reduceS*float64(f.size.Reduces))
 	m := &model{Daemons: daemons, Map: mapS * scale, Reduce: reduceS * scale, fifo: span}
-	without, err := f.predicted(ctx, m, f.armOf("fifo"))
+	without, err := f.predicted(ctx, m, f.size.arm("fifo"))
 	if err != nil {
 		return nil, err
 	}
 	m.Start = unit.Time(max(0, (span-result.Mean(without).Mean)/float64(f.size.Jobs)) * float64(unit.Second))
 	return m, nil
-}
-
-func (f *facts) armOf(name string) Arm {
-	for _, a := range f.size.arms(true) {
-		if a.Name == name {
-			return a
-		}
-	}
-	return Arm{}
 }
 
 // predicted are the simulated times of a batch under an arm, in seconds.
