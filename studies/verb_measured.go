@@ -29,7 +29,7 @@ var measured = []verb{
 			"then through the simulator, and reports the differences. With --offline it uses the stored records.", runConform},
 	{"endure", "", "inject faults into the steering of real daemons, and check what is left behind",
 		"Runs the command `yarn steer --act` on real daemons while it is killed, loses its ResourceManager, and gets wrong answers and refusals; writes\n" +
-			"a report. With --offline it uses the stored records. Parts: " + strings.Join(endure.Parts(), ", ") + ".", endureVerb},
+			"a report. With --offline it uses the stored records.", endureVerb},
 	{"flows", "", "compare the flow network with SimGrid: every end, and the speed",
 		"Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n" +
 			"the study's page. With --offline it uses the stored records. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
@@ -114,7 +114,7 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 }
 
 func endureVerb(f *flag.FlagSet, out io.Writer) action {
-	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
+	s := endure.Study{Apps: []int{100, 1000, 10000}}
 	f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
 	f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
 	f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
@@ -122,30 +122,8 @@ func endureVerb(f *flag.FlagSet, out io.Writer) action {
 	f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
 	f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
-	only := f.String("only", "", "comma-separated `parts` (default: all)")
-	f.StringVar(&s.Dir, "out", kept("endure"), "`folder` of the records")
-	page := f.String("page", "", "`file` of the page (default: endurance.md beside the folder)")
-	workFolders(f, &s.Work, &s.Binary)
 	f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		s.Only = list(*only)
-		if *page == "" {
-			*page = filepath.Join(filepath.Dir(filepath.Clean(s.Dir)), "endurance.md")
-		}
-		err := harness.Recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
-			text, err := endure.Report(s.Dir, *page)
-			return text, *page, err
-		})
-		if err != nil {
-			return err
-		}
-		misses, err := endure.Misses(s.Dir)
-		if len(misses) > 0 {
-			return fmt.Errorf("%d checks failed: see %s", len(misses), *page)
-		}
-		return err
-	}
+	return s.Study().Verb(f, out)
 }
 
 func attackVerb(f *flag.FlagSet, out io.Writer) action {

@@ -29,24 +29,21 @@ type FaultResult struct {
 }
 
 // faults injects faults into the real ResourceManager's answers, one after another, and makes files unwritable.
-func (s *Study) faults(ctx context.Context) error {
-	t := sheet[FaultResult]{Head: s.head("lies")}
-	if err := s.restFaults(ctx, &t); err != nil {
+func (s *Study) faults(ctx context.Context, t *sheet) error {
+	if err := s.restFaults(ctx, t); err != nil {
 		return err
 	}
-	if err := s.fileFaults(ctx, &t); err != nil {
-		return err
-	}
-	for i, r := range t.Rows {
-		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are published
-		if r.Miss != "" {
-			t.Sum.miss("%s: %s", r.Case, r.Miss)
-		}
-	}
-	return t.save(s.Dir)
+	return s.fileFaults(ctx, t)
 }
 
-func (s *Study) restFaults(ctx context.Context, t *sheet[FaultResult]) error {
+// addFault adds a result.
+func (s *Study) addFault(t *sheet, row *FaultResult) {
+	s.say("%s: %s %s", row.Case, row.Line, row.Miss)
+	row.Line = strings.ReplaceAll(row.Line, s.work, "WORK") // the records are published
+	t.add(row, row.Miss, "%s", row.Case)
+}
+
+func (s *Study) restFaults(ctx context.Context, t *sheet) error {
 	y, err := s.open(ctx, "lies-rest", queue, hadoop.Options{})
 	if err != nil {
 		return err
@@ -70,8 +67,7 @@ func (s *Study) restFaults(ctx context.Context, t *sheet[FaultResult]) error {
 		if err != nil {
 			return err
 		}
-		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
-		t.Rows = append(t.Rows, row)
+		s.addFault(t, &row)
 	}
 	t.Sum.Apps, err = y.leave(ctx, l, &t.Sum, "REST")
 	return err
@@ -88,7 +84,7 @@ func (s *Study) inject(ctx context.Context, y *yard, x *Proxy, c faultCase) (Fau
 	if c.first {
 		x.Inject(&c.fault)
 	}
-	p, err := y.steer(s.Binary, x.URL, nil, lively("300ms")...)
+	p, err := y.steer(s.bin, x.URL, nil, lively("300ms")...)
 	if err != nil {
 		return row, err
 	}
@@ -151,7 +147,7 @@ func (s *Study) inject(ctx context.Context, y *yard, x *Proxy, c faultCase) (Fau
 		miss("%s", open)
 	}
 	if row.Miss != "" {
-		p.Keep(filepath.Join(s.Work, "lie "+c.name+".log"))
+		p.Keep(filepath.Join(s.work, "lie "+c.name+".log"))
 	}
 	return row, nil
 }
