@@ -105,12 +105,7 @@ func (r *SizedRecord) observed(imported string) (workload.Slice, error) {
 	for i, j := range all {
 		j.Name, j.Observed = j.ID, &workload.Observed{Launch: j.Submit, Finish: millis(r.End[i])}
 	}
-	in, err := jobfile.Open(imported)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }() // read only
-	found, err := workload.ReadAll(in)
+	found, err := readJobs(imported)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +121,15 @@ func (r *SizedRecord) observed(imported string) (workload.Slice, error) {
 	}
 	slices.SortStableFunc(all, func(a, b *workload.Job) int { return int(a.Submit - b.Submit) })
 	return all, nil
+}
+
+func readJobs(file string) (workload.Slice, error) {
+	in, err := jobfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	return workload.ReadAll(in)
 }
 
 func writeJobs(file string, list workload.Slice, source string) error {

@@ -139,7 +139,7 @@ func (c *comparison) clouds(ctx context.Context) error {
 				return err
 			}
 			truth, ours := elapsed(c.truths[i]), elapsed(o)
-			x.Mean = append(x.Mean, off(average(ours), average(truth)))
+			x.Mean = append(x.Mean, off(result.Mean(ours).Mean, result.Mean(truth).Mean))
 			x.Median = append(x.Median, off(result.Quantile(ours, 0.5), result.Quantile(truth, 0.5)))
 			x.P95 = append(x.P95, off(result.Quantile(ours, 0.95), result.Quantile(truth, 0.95)))
 		}
@@ -158,14 +158,6 @@ func elapsed(o *conform.Outcome) []float64 {
 	}
 	slices.Sort(list)
 	return list
-}
-
-func average(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }
 
 // why says what the log has at the first decision that differs with all instants given.
@@ -250,7 +242,7 @@ func (c *comparison) data() map[string]any {
 
 var amsFuncs = template.FuncMap{
 	"spread": func(v []float64) string {
-		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*average(v), 100*slices.Min(v), 100*slices.Max(v))
+		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*result.Mean(v).Mean, 100*slices.Min(v), 100*slices.Max(v))
 	},
 	"s": func(ms float64) float64 { return ms / 1000 }, "ms": func(t unit.Time) float64 { return 1000 * t.Seconds() },
 }

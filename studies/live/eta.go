@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/live"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/yarn/history"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -105,17 +104,20 @@ func (s *ETA) run(ctx context.Context, c *hadoop.Cluster) (*ETARecord, error) {
 		return nil, err
 	}
 	rec := &ETARecord{Hadoop: info.HadoopVersion, MadeUp: s.Earlier == 0}
-	jobs := etaJobs(etaApps(200, s.Seed+1))
-	if !rec.MadeUp {
-		if _, err := c.AMs(ctx, etaApps(s.Earlier, s.Seed+1), hadoop.AMsOptions{}); err != nil {
-			return nil, err
+	var earlier workload.Slice
+	if rec.MadeUp { // as an import of MapReduce's history files would give them
+		earlier, err = jobs(etaApps(200, s.Seed+1))
+		for _, j := range earlier {
+			j.Name = j.ID
 		}
-		if jobs, err = s.imported(ctx, rm); err != nil {
-			return nil, err
-		}
+	} else if _, err = c.AMs(ctx, etaApps(s.Earlier, s.Seed+1), hadoop.AMsOptions{}); err == nil {
+		earlier, err = s.imported(ctx, rm)
 	}
-	rec.History = len(jobs)
-	past, apps := live.Learn(jobs), etaApps(s.Apps, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	rec.History = len(earlier)
+	past, apps := live.Learn(earlier), etaApps(s.Apps, s.Seed)
 	asking, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- rec.ask(asking, rm, past, apps[len(apps)*3/4].ID) }()
@@ -140,20 +142,15 @@ func (s *ETA) run(ctx context.Context, c *hadoop.Cluster) (*ETARecord, error) {
 
 // imported is the history as an operator would have it.
 func (s *ETA) imported(ctx context.Context, rm *rest.Client) (workload.Slice, error) {
-	dir, err := os.MkdirTemp("", "eta-")
+	dir, clean, err := host.Folder("", "eta")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if _, err := history.Run(ctx, history.Options{Client: rm, RM: true, Now: time.Now(), Dir: dir, Jobs: "jobs.parquet"}); err != nil {
+	defer clean()
+	if _, err := history.Run(ctx, history.Options{Client: rm, RM: true, Now: time.Now(), Dir: dir, Jobs: jobsFile}); err != nil {
 		return nil, err
 	}
-	r, err := jobfile.Open(filepath.Join(dir, "jobs.parquet"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // read-only
-	return workload.ReadAll(r)
+	return readJobs(filepath.Join(dir, jobsFile))
 }
 
 // ask asks every three seconds until an application is there.
@@ -226,17 +223,4 @@ func etaApps(n int, seed uint64) (apps []hadoop.Application) {
 		at += r.ExpFloat64() * work / 24 / 0.9
 	}
 	return apps
-}
-
-// etaJobs are applications as an import of MapReduce's history files would give them.
-func etaJobs(apps []hadoop.Application) (jobs workload.Slice) {
-	for _, a := range apps {
-		g := a.Containers[0]
-		s := workload.Stage{Kind: workload.Other, Tasks: int64(g.Count), Ask: unit.Resources{Mem: 1024, Cores: 1}, Length: workload.Lengths{Kind: workload.List}}
-		for _, h := range g.Hold {
-			s.Length.Values = append(s.Length.Values, unit.Time(h)*unit.Millisecond)
-		}
-		jobs = append(jobs, &workload.Job{ID: a.ID, Name: a.ID, User: a.User, Queue: a.Queue, Submit: unit.Time(a.Submit) * unit.Millisecond, Stages: []workload.Stage{s}})
-	}
-	return jobs
 }

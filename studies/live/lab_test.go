@@ -83,7 +83,7 @@ func TestLabMapReduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := mapreduceFactsOf(ctx, "", runs, records)
+	all, err := mapreduceFactsOf(ctx, runs, records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ func TestLabMapReduce(t *testing.T) {
 	t.Logf("%s%s", log.String(), text)
 	f := all[0]
 	for _, j := range f.Jobs { // the machine is busy with other tests: only the chain is tested
-		if e := off(f.SimA.of(j), f.A.of(j)); math.Abs(e) > 0.5 {
-			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.of(j), f.A.of(j))
+		if e := off(f.SimA.job[j], f.A.job[j]); math.Abs(e) > 0.5 {
+			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.job[j], f.A.job[j])
 		}
 	}
 }

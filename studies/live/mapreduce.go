@@ -5,26 +5,24 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
+	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
 // MapReduce is a study of MapReduce jobs.
@@ -50,7 +48,7 @@ func (m *MapReduce) Study() *harness.Study[mapreduceRecord] {
 		return runs, records, err
 	}
 	h.Facts = func(ctx context.Context, runs []evidence.Run, records []*mapreduceRecord) (map[string]any, template.FuncMap, error) {
-		all, err := mapreduceFactsOf(ctx, h.Binary, runs, records)
+		all, err := mapreduceFactsOf(ctx, runs, records)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -171,7 +169,7 @@ func keepImport(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
+	for _, name := range []string{jobsFile, "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("the import lacks a file: %w", err)
 		}
@@ -183,24 +181,30 @@ func keepImport(from, to string) error {
 const seeds = 5
 
 // predicted simulates an import under its own settings, or under a scheduler file, and returns the mean time of each job and the mean makespan.
-func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
-	dir, clean, err := host.Folder("", "simulate")
+func predicted(ctx context.Context, folder string, p *Phase, queues string) (*times, error) {
+	sc, err := scenario.Load(imported(folder, p.Name))
 	if err != nil {
 		return nil, err
 	}
-	defer clean()
+	if queues != "" {
+		sc.Schedulers = []string{queues}
+	}
+	setup, err := sc.Resolve()
+	if err != nil {
+		return nil, err
+	}
 	var runs [seeds][]ended
 	for i := range runs {
-		out := filepath.Join(dir, strconv.Itoa(i))
-		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(i + 1), "--out", out}
-		if queues != "" {
-			args = append(args, "--scheduler", queues)
-		}
-		if _, err := steerer.Run(ctx, bin, "", args...); err != nil {
+		spec, rows := setup.Runs()[0], result.NewJobRows(len(p.Names))
+		spec.Seed, spec.Sink = uint64(i+1), rows
+		if _, err := run.Play(ctx, &spec); err != nil {
 			return nil, err
 		}
-		if runs[i], err = simulated(filepath.Join(out, "jobs.parquet")); err != nil {
-			return nil, err
+		for _, r := range rows.Rows() {
+			runs[i] = append(runs[i], ended{r.ID, r.Queue, r.Submit, r.Finish})
+		}
+		if len(runs[i]) != len(p.Names) {
+			return nil, fmt.Errorf("%d of %d jobs ended in the simulation", len(runs[i]), len(p.Names))
 		}
 	}
 	return newTimes(p, runs[:]...)
@@ -212,32 +216,9 @@ type ended struct {
 	submit, finish float64 // finish is below 0 if it did not end
 }
 
-func simulated(file string) (list []ended, err error) {
-	rows, err := result.OpenJobs(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // read only
-	for {
-		r, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			return list, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, ended{r.ID, r.Queue, r.Submit, r.Finish})
-	}
-}
-
 // measured is the cluster's result, according to the import.
 func measured(run string, p *Phase) (*times, error) {
-	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // read only
-	all, err := workload.ReadAll(r)
+	all, err := readJobs(filepath.Join(imported(run, p.Name), jobsFile))
 	if err != nil {
 		return nil, err
 	}
@@ -276,8 +257,6 @@ func newTimes(p *Phase, runs ...[]ended) (*times, error) {
 	return t, nil
 }
 
-func (t *times) of(name string) float64 { return t.job[name] }
-
 // mean is the mean over a queue's jobs; "": over all.
 func (t *times) mean(queue string) float64 {
 	var list []float64
@@ -286,7 +265,7 @@ func (t *times) mean(queue string) float64 {
 			list = append(list, t.job[name])
 		}
 	}
-	return average(list)
+	return result.Mean(list).Mean
 }
 
 // QueueOf is a job's queue.

@@ -12,7 +12,6 @@ import (
 	"text/template"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
-	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
 //go:embed mapreduce.md.tmpl
@@ -38,12 +37,12 @@ type mapreduceFacts struct {
 func mapreduceData(dir string, all []*mapreduceFacts) (map[string]any, template.FuncMap, error) {
 	funcs := template.FuncMap{
 		"off": func(ours, truth float64) float64 { return 100 * off(ours, truth) }, "minus": func(a, b float64) float64 { return a - b },
-		"of": func(t *times, job string) float64 { return t.of(job) },
+		"of": func(t *times, job string) float64 { return t.job[job] },
 		"against": func(ours, truth *times, job string) string {
 			if ours == nil || truth == nil {
 				return "-"
 			}
-			return fmt.Sprintf("%.1f s (%+.1f %%)", ours.of(job), 100*off(ours.of(job), truth.of(job)))
+			return fmt.Sprintf("%.1f s (%+.1f %%)", ours.job[job], 100*off(ours.job[job], truth.job[job]))
 		},
 	}
 	changed := slices.DeleteFunc(slices.Clone(all), func(f *mapreduceFacts) bool { return f.B == nil })
@@ -62,14 +61,9 @@ func mapreduceData(dir string, all []*mapreduceFacts) (map[string]any, template.
 func (f *mapreduceFacts) Picture() string { return fmt.Sprintf("predicted-%d.svg", f.Number()) }
 
 // mapreduceFactsOf simulates every stored run.
-func mapreduceFactsOf(ctx context.Context, binary string, runs []evidence.Run, records []*mapreduceRecord) (all []*mapreduceFacts, err error) {
-	bin, remove, err := host.Program(ctx, binary)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
+func mapreduceFactsOf(ctx context.Context, runs []evidence.Run, records []*mapreduceRecord) (all []*mapreduceFacts, err error) {
 	for i, run := range runs {
-		f, err := newMapreduceFacts(ctx, bin, records[i].dir, records[i].phases)
+		f, err := newMapreduceFacts(ctx, records[i].dir, records[i].phases)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", run.File, err)
 		}
@@ -79,7 +73,7 @@ func mapreduceFactsOf(ctx context.Context, binary string, runs []evidence.Run, r
 	return all, nil
 }
 
-func newMapreduceFacts(ctx context.Context, bin, dir string, phases []Phase) (*mapreduceFacts, error) {
+func newMapreduceFacts(ctx context.Context, dir string, phases []Phase) (*mapreduceFacts, error) {
 	f := &mapreduceFacts{Phases: phases}
 	for i := range f.Phases {
 		p := &f.Phases[i]
@@ -87,7 +81,7 @@ func newMapreduceFacts(ctx context.Context, bin, dir string, phases []Phase) (*m
 		if err != nil {
 			return nil, err
 		}
-		own, err := predicted(ctx, bin, dir, p, "")
+		own, err := predicted(ctx, dir, p, "")
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +90,7 @@ func newMapreduceFacts(ctx context.Context, bin, dir string, phases []Phase) (*m
 			f.A, f.SimA = seen, own
 		case "b":
 			f.B, f.OwnB = seen, own
-			if f.SimB, err = predicted(ctx, bin, dir, &f.Phases[0], filepath.Join(dir, queuesFile)); err != nil {
+			if f.SimB, err = predicted(ctx, dir, &f.Phases[0], filepath.Join(dir, queuesFile)); err != nil {
 				return nil, err
 			}
 		default:
@@ -130,7 +124,7 @@ func (f *mapreduceFacts) Summaries() (list []summary) {
 		}
 		s := summary{Name: c.name, Span: off(c.ours.span, c.truth.span), Together: off(c.ours.mean(""), c.truth.mean(""))}
 		for _, j := range f.Jobs {
-			e := math.Abs(off(c.ours.of(j), c.truth.of(j)))
+			e := math.Abs(off(c.ours.job[j], c.truth.job[j]))
 			s.Errors = append(s.Errors, e)
 			s.Mean += e / float64(len(f.Jobs))
 			if e <= 0.05 {
@@ -180,7 +174,7 @@ type plot struct {
 func newPlot(f *mapreduceFacts) *plot {
 	p := &plot{mapreduceFacts: f}
 	for _, j := range f.Jobs {
-		p.Most = max(p.Most, f.A.of(j), f.B.of(j), f.SimA.of(j), f.SimB.of(j))
+		p.Most = max(p.Most, f.A.job[j], f.B.job[j], f.SimA.job[j], f.SimB.job[j])
 	}
 	step := 20.0
 	for p.Most/step > 8 {
