@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -29,7 +28,7 @@ var measured = []verb{
 			"then through the simulator, and reports the differences. With --offline it uses the stored records.", runConform},
 	{"endure", "", "inject faults into the steering of real daemons, and check what is left behind",
 		"Runs the command `yarn steer --act` on real daemons while it is killed, loses its ResourceManager, and gets wrong answers and refusals; writes\n" +
-			"a report. With --offline it uses the stored records.", endureVerb},
+			"a report. With --offline it uses the stored records.", new(endure.Study).Study().Verb},
 	{"flows", "", "compare the flow network with SimGrid: every end, and the speed",
 		"Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n" +
 			"the study's page. With --offline it uses the stored records. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
@@ -38,43 +37,35 @@ var measured = []verb{
 			"With --offline it uses the stored records. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
 	{"marp-live", "", "steer real MapReduce batches by every controller, measure, compare with the simulator",
 		"Runs batches of real MapReduce jobs under fixed AM shares and under every controller, in turn and repeatedly, with the\n" +
-			"Fair and the Capacity Scheduler, and writes a report. Batches with a record are not rerun: raise --repetitions for more.", studyMarpLive},
+			"Fair and the Capacity Scheduler, and writes a report. Batches with a record are not rerun: raise --repetitions for more.", (&steering.Study{Size: steering.Full}).Study().Verb},
 	{"unmanaged", "", "compare the simulator with real daemons under many unmanaged applications",
 		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
-			"reports the differences. With --offline it uses the stored records.", studyAMs},
+			"reports the differences. With --offline it uses the stored records.", (&live.AMs{Size: live.Full}).Study().Verb},
 	{"sizes", "", "steer real applications by size: FIFO, FBQ, TAGS, SITA, COMP; compare with rehearsals",
 		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
-			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
+			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", (&live.Sized{Size: live.SizedFull}).Study().Verb},
 	{"settings", "", "predict changes of settings, apply them to real daemons, compare",
 		"Runs unmanaged applications and MapReduce jobs on real daemons under the present settings, predicts three changes of settings from that run's history, stores the\n" +
 			"predictions, and runs the same under each change; repeatedly, with other arrivals each time. With --offline it uses the stored records.", studySettings},
 	{"deadlines", "", "steer four real applications towards their deadlines, beside the same ones first in, first out",
 		"Runs four unmanaged applications with deadlines on real daemons, in four ways at the same time: first in, first out, and steered by deadline, in max\n" +
-			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", studyDeadlines},
+			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", live.Deadlines().Verb},
 	{"mapreduce", "", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
-			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
+			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", new(live.MapReduce).Study().Verb},
 	{"eta", "", "ask real daemons when their applications will end, and compare",
 		"Runs unmanaged applications on real daemons, imports them, and asks `eta` about others every few seconds; reports how often the intervals hold.\n" +
-			"With --offline it uses the stored records.", studyETA},
+			"With --offline it uses the stored records.", new(live.ETA).Study().Verb},
 	{"watch", "", "apply a change of known effect to real daemons, and compare it with what the watch reports",
 		"Lowers a queue's maximum capacity with `yarn apply` while the same applications run in a queue that is not changed, and compares what the\n" +
-			"watch reports with the difference. With --offline it uses the stored records.", studyWatch},
+			"watch reports with the difference. With --offline it uses the stored records.", (&live.Watched{Apps: 24}).Study().Verb},
 	{"cycles", "", "measure the CPU cycles per byte of Hadoop's own examples",
 		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and reports their CPU cycles per byte and per process.\n" +
-			"With --offline it uses the stored records.", studyCycles},
+			"With --offline it uses the stored records.", new(live.Cycles).Study().Verb},
 }
 
 // kept is the default folder of a study's records.
 func kept(name string) string { return filepath.Join("docs", "studies", name) }
-
-// workFolders adds the flags for the daemons' folder and, if binary is not nil, the program's file.
-func workFolders(f *flag.FlagSet, work, binary *string) {
-	f.StringVar(work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
-	if binary != nil {
-		f.StringVar(binary, "binary", "", "yardmaster's own `file` (default: it is built)")
-	}
-}
 
 // list splits a comma-separated flag.
 func list(s string) []string {
@@ -113,19 +104,6 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 	}
 }
 
-func endureVerb(f *flag.FlagSet, out io.Writer) action {
-	s := endure.Study{Apps: []int{100, 1000, 10000}}
-	f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
-	f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
-	f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
-	f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
-	f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
-	f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
-	f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
-	return s.Study().Verb(f, out)
-}
-
 func attackVerb(f *flag.FlagSet, out io.Writer) action {
 	s := attack.Study{Log: out}
 	f.StringVar(&s.Dir, "out", attack.DefaultDir("."), "`folder` of the records")
@@ -133,7 +111,8 @@ func attackVerb(f *flag.FlagSet, out io.Writer) action {
 	only := f.String("only", "", "comma-separated parts of `names` (default: all); nothing is stored then")
 	f.BoolVar(&s.Short, "short", false, "leave out the long ones, as in CI; nothing is stored then")
 	f.BoolVar(&s.Output, "verbose", false, "print every command and what it wrote")
-	workFolders(f, &s.Work, &s.Binary)
+	f.StringVar(&s.Work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
+	f.StringVar(&s.Binary, "binary", "", "yardmaster's own `file` (default: it is built)")
 	offline := f.Bool("offline", false, "only write the page, from the stored records")
 	return func(ctx context.Context) error {
 		if s.Only = list(*only); len(s.Only) > 0 || s.Short {
@@ -190,38 +169,6 @@ func packetsVerb(f *flag.FlagSet, out io.Writer) action {
 	return flowNetwork(f, out, func(ctx context.Context, dir string) error { return yardstick.RecordPackets(ctx, dir, *most, out) })
 }
 
-func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
-	s := steering.Study{Size: steering.Full, Schedulers: []string{"fair", "capacity"}}
-	h := s.Study()
-	f.Func("scheduler", "fair, capacity or both (default: both)", func(name string) error {
-		switch name {
-		case "fair", "capacity":
-			s.Schedulers = []string{name}
-		case "both":
-		default:
-			return errors.New("choose fair, capacity or both")
-		}
-		return nil
-	})
-	f.BoolFunc("first", "raise the priority of daemons and jobs, where permitted", func(string) error {
-		h.Nice = -10
-		return nil
-	})
-	f.BoolFunc("report", "the same as --offline", func(string) error { return f.Set("offline", "true") })
-	return h.Verb(f, out)
-}
-
-func studyAMs(f *flag.FlagSet, out io.Writer) action {
-	s := live.AMs{Size: live.Full}
-	return s.Study().Verb(f, out)
-}
-
-func studySizes(f *flag.FlagSet, out io.Writer) action {
-	s := live.Sized{Size: live.SizedFull}
-	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; such runs have records of their own")
-	return s.Study().Verb(f, out)
-}
-
 func studySettings(f *flag.FlagSet, out io.Writer) action {
 	s := live.Settings{Size: live.SettingsFull}
 	h := s.Study()
@@ -234,29 +181,4 @@ func studySettings(f *flag.FlagSet, out io.Writer) action {
 		}
 		return run(ctx)
 	}
-}
-
-func studyDeadlines(f *flag.FlagSet, out io.Writer) action { return live.Deadlines().Verb(f, out) }
-
-func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
-	return new(live.MapReduce).Study().Verb(f, out)
-}
-
-func studyETA(f *flag.FlagSet, out io.Writer) action {
-	var s live.ETA
-	f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
-	f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
-	return s.Study().Verb(f, out)
-}
-
-func studyWatch(f *flag.FlagSet, out io.Writer) action {
-	s := live.Watched{Apps: 24}
-	return s.Study().Verb(f, out)
-}
-
-func studyCycles(f *flag.FlagSet, out io.Writer) action {
-	var s live.Cycles
-	f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
-	return s.Study().Verb(f, out)
 }

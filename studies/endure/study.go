@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -22,13 +23,13 @@ import (
 
 // Study runs all or some of the parts.
 type Study struct {
-	Kills     int    // of the steerer, over both schedulers; 200
-	Knobs     int    // kills with each scheduler while several knobs are turned; 50
-	Applies   int    // kills of "yarn apply"; 50
-	Restarts  int    // of the ResourceManager; 5
-	Failovers int    // from one ResourceManager to the other; 5
-	Apps      []int  // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
-	Nodes     int    // of the large cluster; 500
+	Kills     int    // of the steerer, over both schedulers
+	Knobs     int    // kills with each scheduler while several knobs are turned
+	Applies   int    // kills of "yarn apply"
+	Restarts  int    // of the ResourceManager
+	Failovers int    // from one ResourceManager to the other
+	Apps      []int  // applications in the ResourceManager's list, one size after another
+	Nodes     int    // of the large cluster
 	Brief     bool   // faults: only the few that need no waiting, each for a short time
 	Seed      uint64 // of the kill times
 
@@ -54,6 +55,17 @@ func row[R any]() any { return new(R) }
 // Study declares it: the parts are its ways. A part with a miss is not an error; the page and the verdict report it.
 func (s *Study) Study() *harness.Study[sheet] {
 	h := &harness.Study[sheet]{Folder: "endure", File: filepath.Join("..", "endurance.md"), Command: true, Template: pageText}
+	h.Flags = func(f *flag.FlagSet) {
+		s.Apps = []int{100, 1000, 10000}
+		f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
+		f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
+		f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
+		f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
+		f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
+		f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
+		f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
+		f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
+	}
 	h.Order = func(int) []string { return h.Ways }
 	for _, p := range parts {
 		h.Ways = append(h.Ways, p.name)

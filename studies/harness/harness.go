@@ -38,9 +38,10 @@ type Options struct {
 // Study declares a live study. R is the record of one run.
 type Study[R any] struct {
 	Options
-	Folder string // of the records, in docs/studies
-	File   string // of the page, relative to that folder; "": beside it, with its name
-	Small  func() // makes the study the miniature that the tests run; nil: it has none
+	Folder string                // of the records, in docs/studies
+	File   string                // of the page, relative to that folder; "": beside it, with its name
+	Flags  func(f *flag.FlagSet) // adds those of its own; nil: it has none
+	Small  func()                // makes the study the miniature that the tests run; nil: it has none
 
 	Ways     []string                      // to run the workload; none: there is one
 	First    string                        // a way that goes first in every repetition; "": none
@@ -336,6 +337,9 @@ func (s *Study[R]) Verb(f *flag.FlagSet, out io.Writer) func(context.Context) er
 			s.Only = strings.Split(list, ",")
 			return nil
 		})
+	}
+	if s.Flags != nil {
+		s.Flags(f)
 	}
 	if s.Small != nil {
 		f.BoolVar(small, "small", false, "the miniature that the tests run; needs --dir")

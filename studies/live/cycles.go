@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -80,7 +81,12 @@ var cyclesOptions = []string{
 
 // Study declares it.
 func (s *Cycles) Study() *harness.Study[CyclesRecord] {
-	return &harness.Study[CyclesRecord]{Folder: "cycles", Series: cyclesSeries, Ext: cyclesExt, Run: s.run, Template: cyclesPage, Facts: cyclesData}
+	return &harness.Study[CyclesRecord]{
+		Folder: "cycles", Series: cyclesSeries, Ext: cyclesExt, Run: s.run, Template: cyclesPage, Facts: cyclesData,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
+		},
+	}
 }
 
 // run runs the examples, unless they have run already, and reads their counters.

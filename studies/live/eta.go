@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -83,6 +84,11 @@ func (r *ETARecord) Counts() (c struct{ Inside, Early, Late, Off, Width float64 
 func (s *ETA) Study() *harness.Study[ETARecord] {
 	return &harness.Study[ETARecord]{
 		Folder: "eta-live", Series: "eta", Lab: func() hadoop.Options { return fastLab(queues("a"), 2, 12) }, Template: etaPage,
+		Flags: func(f *flag.FlagSet) {
+			f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
+			f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
+			f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
+		},
 		Run: func(ctx context.Context, now *harness.Run) (*ETARecord, string, error) {
 			rec, err := s.run(ctx, now.Cluster)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -142,9 +143,11 @@ type Kill struct {
 // Study declares it.
 func (s *Sized) Study() *harness.Study[SizedRecord] {
 	h := &harness.Study[SizedRecord]{
-		Options: harness.Options{Repetitions: 3}, Folder: "sizes-live", Small: func() { s.Size = SizedMini }, Ways: []string{"fifo", "fbq", "tags", "sita", "comp"},
+		Options: harness.Options{Repetitions: 3}, Folder: "sizes-live", Small: func() { s.Size = SizedMini }, Template: sizedPage, Ways: []string{"fifo", "fbq", "tags", "sita", "comp"},
 		Lab: func() hadoop.Options { return lab(queues("sized"), s.Size.Nodes, s.Size.PerNode) }, Nice: -10, Command: true, Ready: warmUp(sizedQueue), Run: s.run,
-		Series: sizedSeries, Template: sizedPage,
+		Series: sizedSeries, Flags: func(f *flag.FlagSet) {
+			f.IntVar(&s.Kills, "kills", s.Kills, "kill -9 the steerer so many times in each run; such runs have records of their own")
+		},
 	}
 	h.Keep = func(began *evidence.Run, rec *SizedRecord) (evidence.Run, error) {
 		series := sizedSeries

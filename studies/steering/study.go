@@ -9,6 +9,8 @@ package steering
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,7 +30,7 @@ import (
 // Study is the live study.
 type Study struct {
 	Size       Size
-	Schedulers []string // fair, capacity
+	Schedulers []string // fair, capacity; empty: both
 }
 
 const (
@@ -50,9 +52,28 @@ func (s *Study) Study() *harness.Study[Batch] {
 	for _, a := range s.Size.arms(true) {
 		h.Ways = append(h.Ways, a.Name)
 	}
+	h.Flags = func(f *flag.FlagSet) {
+		f.Func("scheduler", "fair, capacity or both (default: both)", func(name string) error {
+			if s.Schedulers = []string{name}; name == "both" {
+				s.Schedulers = nil
+			} else if !slices.Contains(schedulers, name) {
+				return errors.New("choose fair, capacity or both")
+			}
+			return nil
+		})
+		f.BoolFunc("first", "raise the priority of daemons and jobs, where permitted", func(string) error {
+			h.Nice = -10
+			return nil
+		})
+		f.BoolFunc("report", "the same as --offline", func(string) error { return f.Set("offline", "true") })
+	}
 	h.Parts = func() (parts []*harness.Study[Batch]) {
+		which := s.Schedulers
+		if len(which) == 0 {
+			which = schedulers
+		}
 		for from := 1; from <= h.Repetitions; from += round {
-			for _, scheduler := range s.Schedulers {
+			for _, scheduler := range which {
 				part := s.part(h, scheduler)
 				part.From, part.Repetitions = from, min(round, h.Repetitions-from+1)
 				parts = append(parts, part)
