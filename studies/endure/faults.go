@@ -180,8 +180,8 @@ type faultCase struct {
 	brief bool          // also run in CI
 }
 
-// at reports whether a path is one of the ResourceManager's named answers.
-func at(path string, names ...string) bool {
+// answers reports whether a path is one of the ResourceManager's named answers.
+func answers(path string, names ...string) bool {
 	name, ok := strings.CutPrefix(path, "/ws/v1/cluster/")
 	return ok && slices.Contains(names, name)
 }
@@ -219,7 +219,7 @@ func put(value any, names ...string) func(x map[string]any) {
 // fields alters an answer's fields.
 func fields(answer string, change ...func(x map[string]any)) Fault {
 	return Fault{JSON: func(path string, x map[string]any) {
-		if at(path, answer) {
+		if answers(path, answer) {
 			for _, f := range change {
 				f(x)
 			}
@@ -228,10 +228,10 @@ func fields(answer string, change ...func(x map[string]any)) Fault {
 }
 
 // numbers replaces every number of some answers with a text.
-func numbers(text string, answers ...string) Fault {
+func numbers(text string, names ...string) Fault {
 	number := regexp.MustCompile(`:\s*-?[0-9.]+(E-?[0-9]+)?([,}])`)
 	return Fault{Text: func(path string, b []byte) []byte {
-		if at(path, answers...) {
+		if answers(path, names...) {
 			return number.ReplaceAll(b, []byte(":"+text+"$2"))
 		}
 		return b
@@ -252,10 +252,10 @@ func faultCases() []faultCase {
 	}
 	replaced := func(text string) Fault { return Fault{Text: func(string, []byte) []byte { return []byte(text) }} }
 	noNodes := Fault{JSON: func(path string, x map[string]any) {
-		if at(path, "metrics") {
+		if answers(path, "metrics") {
 			put(json.Number("0"), "activeNodes", "totalNodes", "totalMB", "totalVirtualCores", "availableMB", "availableVirtualCores")(x)
 		}
-		if at(path, "nodes") {
+		if answers(path, "nodes") {
 			x["nodes"] = nil
 		}
 	}}

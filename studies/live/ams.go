@@ -1,14 +1,6 @@
-// Package live compares the simulator with real Hadoop daemons: not SLS, which has simulated nodes, but a ResourceManager and
-// NodeManagers as separate processes that talk over the network.
-//
-// There are two such studies. In "AMs", hundreds of unmanaged applications request thousands of real allocations; the same
-// workload, the same XML and the phases of the nodes' heartbeats go to the simulator. In "mapreduce", MapReduce jobs run under
-// one set of settings, their history is imported as an operator would, the simulator predicts the effect of other settings,
-// and the cluster then runs under those.
-//
-// A third, "cycles", measures an input of the simulator: the cycles per byte of Hadoop's own examples.
-//
-// All measurements are stored as records, so that anybody can recompute the report without Hadoop.
+// Package live has the studies that compare the simulator, and what the product says and does, with real Hadoop daemons: not SLS, which has simulated nodes, but a
+// ResourceManager and NodeManagers as separate processes that talk over the network. Each study is a declaration on package harness, in a file of its own: AMs
+// (unmanaged applications; every decision of the scheduler is compared), MapReduce, Sized, Settings, Deadlines, ETA, Watched and Cycles.
 package live
 
 import (

@@ -20,7 +20,6 @@ import (
 	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
-	"github.com/yardmaster/yardmaster/studies/lab/steerer"
 	"github.com/yardmaster/yardmaster/whatif/goal"
 	"github.com/yardmaster/yardmaster/whatif/watch"
 	"github.com/yardmaster/yardmaster/workload"
@@ -34,23 +33,23 @@ const perturbed = 41
 
 // queueTimes collects the elapsed times of queues, in seconds.
 type queueTimes struct {
-	of  map[string][]float64
-	err error
+	byQueue map[string][]float64
+	err     error
 }
 
 func (q *queueTimes) add(id, queue string, submit, end int64) {
-	if q.of == nil {
-		q.of = map[string][]float64{}
+	if q.byQueue == nil {
+		q.byQueue = map[string][]float64{}
 	}
 	if end < submit {
 		q.err = fmt.Errorf("%s has not ended", id)
 	}
-	q.of[short(queue)] = append(q.of[short(queue)], float64(end-submit)/1000)
+	q.byQueue[short(queue)] = append(q.byQueue[short(queue)], float64(end-submit)/1000)
 }
 
 func (q *queueTimes) means() (experiment.Metrics, error) {
 	out := experiment.Metrics{}
-	for queue, t := range q.of {
+	for queue, t := range q.byQueue {
 		out[queue] = result.Mean(t).Mean
 	}
 	return out, q.err
@@ -59,33 +58,22 @@ func (q *queueTimes) means() (experiment.Metrics, error) {
 // history imports the cluster as an operator would, and stores that with the jobs of one run. Of MapReduce jobs it has what the import found. Of
 // an unmanaged application a ResourceManager knows only totals, so it has what the application itself knows: how long it held each container.
 func (r *SizedRecord) history(ctx context.Context, now *harness.Run) (file string, err error) {
-	dir, clean, err := host.Folder("", "import")
+	dir, clean, err := host.Folder("", "history")
 	if err != nil {
 		return "", err
 	}
 	defer clean()
-	into, kept := filepath.Join(dir, "import"), filepath.Join(dir, "kept")
-	args := []string{"import", "yarn", "--rm", now.Cluster.RM(), "--user", admin, "--since", "1d", "-o", into}
-	if len(r.Jobs) > 0 {
-		args = append(args, "--history", now.Cluster.History(), "--webhdfs", now.Cluster.NameNode())
-		if err := host.Sleep(ctx, settled); err != nil {
-			return "", err
-		}
-	}
-	if out, err := steerer.Run(ctx, now.Bin, "", args...); err != nil {
-		return "", fmt.Errorf("importing: %w\n%s", err, out)
-	}
-	if err := keepImport(into, kept); err != nil {
+	if err := importInto(ctx, now, now.Cluster, len(r.Jobs) > 0, settled, dir); err != nil {
 		return "", err
 	}
-	list, err := r.observed(filepath.Join(kept, jobsFile))
+	list, err := r.observed(filepath.Join(dir, jobsFile))
 	if err == nil {
-		err = writeJobs(filepath.Join(kept, jobsFile), list, "a run of the study of settings")
+		err = writeJobs(filepath.Join(dir, jobsFile), list, "a run of the study of settings")
 	}
 	if err != nil {
 		return "", err
 	}
-	run, err := evidence.Begin(now.Program).KeepTree(now.Dir, historySeries, kept)
+	run, err := evidence.Begin(now.Program).KeepTree(now.Dir, historySeries, dir)
 	return run.File, err
 }
 

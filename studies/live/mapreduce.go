@@ -132,45 +132,47 @@ func (m *MapReduce) phase(ctx context.Context, now *harness.Run, dir string, p *
 		return err
 	}
 	p.Busy, p.Load[1] = used(), host.LoadAverage(host.OneMinute)
-	for _, j := range res {
-		if j.State != "SUCCEEDED" {
-			return fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
-		}
-		p.Names[j.Job], p.Kinds[j.ID] = j.ID, j.Kind
+	if err := allSucceeded(jobs, res); err != nil {
+		return err
 	}
-	if len(res) != len(jobs) {
-		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
+	for _, j := range res {
+		p.Names[j.Job], p.Kinds[j.ID] = j.ID, j.Kind
 	}
 	wait := settled
 	if m.Small {
 		wait = 6 * time.Second
 	}
-	if err := host.Sleep(ctx, wait); err != nil {
-		return err
-	}
-	into, clean, err := host.Folder("", "import")
-	if err != nil {
-		return err
-	}
-	defer clean()
-	out, err := steerer.Run(ctx, now.Bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", admin, "--since", "1d", "-o", into)
-	fmt.Fprintf(now.Log, "%s", out)
-	if err != nil {
-		return err
-	}
-	return keepImport(into, imported(dir, p.Name))
+	return importInto(ctx, now, c, true, wait, imported(dir, p.Name))
 }
 
 // imported is the folder of a run with the import of a phase.
 func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
 
-// keepImport moves the files that a simulation needs.
-func keepImport(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
+// importInto imports a cluster as an operator would, with the history of its MapReduce jobs, for which it waits, or without, and moves the files that a
+// simulation needs to a folder.
+func importInto(ctx context.Context, now *harness.Run, c *hadoop.Cluster, mapreduce bool, wait time.Duration, dir string) error {
+	from, clean, err := host.Folder("", "import")
+	if err != nil {
+		return err
+	}
+	defer clean()
+	args := []string{"import", "yarn", "--rm", c.RM(), "--user", admin, "--since", "1d", "-o", from}
+	if mapreduce {
+		args = append(args, "--history", c.History(), "--webhdfs", c.NameNode())
+		if err := host.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	out, err := steerer.Run(ctx, now.Bin, "", args...)
+	if err != nil {
+		return fmt.Errorf("importing: %w", err)
+	}
+	fmt.Fprintf(now.Log, "%s", out)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for _, name := range []string{jobsFile, "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("the import lacks a file: %w", err)
 		}
 	}

@@ -111,13 +111,20 @@ func (r *SizedRecord) play(ctx context.Context, c *hadoop.Cluster, jobs []hadoop
 		r.End = append(r.End, ended[r.Workload[i].ID].Unregister-res.Zero)
 	}
 	for _, j := range others {
+		r.Jobs = append(r.Jobs, JobRecord{j.ID, j.Job, j.User, j.Queue, j.Started - res.Zero, j.End - res.Zero})
+	}
+	return allSucceeded(jobs, others)
+}
+
+// allSucceeded is an error unless all MapReduce jobs have succeeded.
+func allSucceeded(jobs []hadoop.Job, res []hadoop.JobResult) error {
+	for _, j := range res {
 		if j.State != "SUCCEEDED" {
 			return fmt.Errorf("job %s has not succeeded: %s %s", j.ID, j.State, j.Why)
 		}
-		r.Jobs = append(r.Jobs, JobRecord{j.ID, j.Job, j.User, j.Queue, j.Started - res.Zero, j.End - res.Zero})
 	}
-	if len(r.Jobs) != len(jobs) {
-		return fmt.Errorf("%d of %d MapReduce jobs ended", len(r.Jobs), len(jobs))
+	if len(res) != len(jobs) {
+		return fmt.Errorf("%d of %d MapReduce jobs ended", len(res), len(jobs))
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func (s *Sized) one(ctx context.Context, now *harness.Run, a *sizedArm) (_ *Size
 	if err != nil {
 		return nil, err
 	}
-	var by *supervised
+	var supervisor *supervised
 	before, err := inForce(ctx, c)
 	if err != nil {
 		return nil, err
@@ -190,10 +190,7 @@ func (s *Sized) one(ctx context.Context, now *harness.Run, a *sizedArm) (_ *Size
 		rec.Settings = append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 		prepare := func(more ...string) error {
 			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", admin, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
-			out, err := steerer.Run(ctx, bin, c.Dir, args...)
-			if err != nil {
-				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
-			}
+			_, err := steerer.Run(ctx, bin, c.Dir, args...)
 			return err
 		}
 		if err := prepare(append([]string{"--act", "--policy", a.Name}, a.Queues...)...); err != nil {
@@ -204,7 +201,7 @@ func (s *Sized) one(ctx context.Context, now *harness.Run, a *sizedArm) (_ *Size
 		for _, v := range rec.Settings {
 			args = append(args, "--set", v)
 		}
-		by = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
+		supervisor = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
 	}
 	if rec.Conf, err = inForce(ctx, c); err == nil {
 		rec.Prediction, err = rec.rehearsed(ctx, now)
@@ -212,17 +209,17 @@ func (s *Sized) one(ctx context.Context, now *harness.Run, a *sizedArm) (_ *Size
 	if err != nil {
 		return nil, err
 	}
-	if by != nil {
-		if err := by.run(ctx); err != nil {
+	if supervisor != nil {
+		if err := supervisor.run(ctx); err != nil {
 			return nil, err
 		}
 		killing, stop := context.WithCancel(ctx)
 		killed := make(chan error, 1)
-		go func() { killed <- by.killAtRandom(killing, s.Kills, rec) }()
+		go func() { killed <- supervisor.killAtRandom(killing, s.Kills, rec) }()
 		defer func() {
 			stop()
-			err = errors.Join(err, <-killed, by.end())
-			rec.Moves = by.moves
+			err = errors.Join(err, <-killed, supervisor.end())
+			rec.Moves = supervisor.moves
 		}()
 	}
 	return rec, rec.play(ctx, c, nil)

@@ -31,8 +31,8 @@ func (s *Study) report(ctx context.Context, dir string, list []*Batch) (map[stri
 		if t.Model, t.Unsaid = t.calibrate(ctx); t.Unsaid == nil {
 			t.Unsaid = t.predict(ctx)
 		}
-		of := func(name string) string { return filepath.Join(dir, name+"-"+scheduler+".svg") }
-		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
+		picture := func(name string) string { return filepath.Join(dir, name+"-"+scheduler+".svg") }
+		if err := errors.Join(t.boxes(picture("boxes")), t.gantt(t.Shown(), picture("gantt"))); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, t)
@@ -86,7 +86,7 @@ func (f figures) Against(arm string) experiment.Judgement {
 func (t *facts) Shown() int {
 	for r := 1; r <= 100; r++ {
 		if !slices.ContainsFunc(t.Arms, func(a Arm) bool {
-			return !slices.ContainsFunc(t.of[a.Name], func(b *Batch) bool { return b.Repetition == r })
+			return !slices.ContainsFunc(t.batches[a.Name], func(b *Batch) bool { return b.Repetition == r })
 		}) {
 			return r
 		}
@@ -125,11 +125,11 @@ func (s *Study) data(all []*facts) map[string]any {
 func (t *facts) Title() string { return titles[t.Scheduler] }
 
 // Behind is the time from a job's end to the launch of the next AM, in a sequential batch.
-func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
+func (t *facts) Behind() float64 { return behind(t.batches["fifo"]) }
 
 // Short is the result in a few words, from the numbers.
 func (t *facts) Short() string {
-	of := map[string][]string{}
+	arms := map[string][]string{}
 	for _, a := range t.Arms {
 		j := t.Measured.Against(a.Name)
 		_, change, _ := strings.Cut(j.Ours, ", ")
@@ -142,12 +142,12 @@ func (t *facts) Short() string {
 		case j.Lo > 0:
 			which = "slower"
 		}
-		of[which] = append(of[which], a.Name+" "+change)
+		arms[which] = append(arms[which], a.Name+" "+change)
 	}
 	var parts []string
 	for _, which := range []string{"faster than all jobs at once", "slower", "not told apart from it"} {
-		if len(of[which]) > 0 {
-			parts = append(parts, which+": "+strings.Join(of[which], ", "))
+		if len(arms[which]) > 0 {
+			parts = append(parts, which+": "+strings.Join(arms[which], ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -234,7 +234,7 @@ func (f *facts) gantt(repetition int, file string) error {
 	height, most := row*float64(f.size.Jobs)+strip, 0.0
 	var panels []*panel
 	for _, a := range f.Arms {
-		for _, b := range f.of[a.Name] {
+		for _, b := range f.batches[a.Name] {
 			if b.Repetition == repetition {
 				top := head + float64(len(panels))*(height+gap)
 				panels = append(panels, &panel{Batch: b, Top: top, Foot: top + height, Span: b.span(), Jobs: b.byLaunch()})
