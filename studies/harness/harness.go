@@ -47,9 +47,10 @@ type Study[R any] struct {
 	First    string                        // a way that goes first in every repetition; "": none
 	Order    func(repetition int) []string // of the ways; nil: they are rotated by one in each repetition
 	Together bool                          // the ways of a repetition are one run
-	Key      func(rec *R) (way string, repetition int)
-	Resume   bool // runs with a record are not made again; otherwise repetitions are numbered after those that have one, or from 1 without a Key
-	From     int  // number of the first repetition; 0: as above
+	// Key says which run a record is of. With it, repetitions are numbered after those that have records, or from 1 if the study resumes.
+	Key    func(rec *R) (way string, repetition int)
+	Resume bool // runs with a record are not made again
+	From   int  // number of the first repetition; 0: the next one, or 1
 	// Parts are made one after another, each with its own daemons; nil: the study is not divided. They use the folder and the options of the whole.
 	Parts func() []*Study[R]
 	Again error // a part that fails with it is continued on new daemons, up to three times; nil: none is
@@ -163,6 +164,7 @@ func (s *Study[R]) Record(ctx context.Context) error {
 	if _, err := s.Plan(); err != nil {
 		return err
 	}
+	s.Log = cmp.Or(s.Log, io.Discard)
 	bench := Bench{Options: &s.Options}
 	var err error
 	if bench.Program, err = evidence.Program(s.Dir, s.Binary); err != nil {
@@ -334,7 +336,7 @@ func (s *Study[R]) Verb(f *flag.FlagSet, out io.Writer) func(context.Context) er
 	}
 	if len(s.Ways) > 0 {
 		f.Func("only", "comma-separated `ways`: "+strings.Join(s.Ways, ", ")+" (default: all)", func(list string) error {
-			s.Only = strings.Split(list, ",")
+			s.Only = strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 			return nil
 		})
 	}
