@@ -29,7 +29,7 @@ type verb struct {
 	setup func(f *flag.FlagSet, out io.Writer) action
 }
 
-type action func(ctx context.Context) error
+type action = func(ctx context.Context) error
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

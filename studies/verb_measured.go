@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/studies/attack"
 	"github.com/yardmaster/yardmaster/studies/conform"
 	"github.com/yardmaster/yardmaster/studies/endure"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/live"
 	"github.com/yardmaster/yardmaster/studies/steering"
 	"github.com/yardmaster/yardmaster/studies/yardstick"
@@ -28,7 +28,7 @@ var measured = []verb{
 			"then through the simulator, and reports the differences. With --offline it uses the stored records.", runConform},
 	{"endure", "", "inject faults into the steering of real daemons, and check what is left behind",
 		"Runs the command `yarn steer --act` on real daemons while it is killed, loses its ResourceManager, and gets wrong answers and refusals; writes\n" +
-			"a report. With --offline it uses the stored records. Parts: " + strings.Join(endure.Parts(), ", ") + ".", endureVerb},
+			"a report. With --offline it uses the stored records.", new(endure.Study).Study().Verb},
 	{"flows", "", "compare the flow network with SimGrid: every end, and the speed",
 		"Gives SimGrid and the flow network the same lists of flows, compares when each flow ends, measures the speed of both, and writes\n" +
 			"the study's page. With --offline it uses the stored records. Needs g++ and SimGrid (Debian: apt-get install g++ libsimgrid-dev).", flowsVerb},
@@ -37,43 +37,35 @@ var measured = []verb{
 			"With --offline it uses the stored records. Needs g++ and ns-3 (Debian: apt-get install g++ libns3-dev).", packetsVerb},
 	{"marp-live", "", "steer real MapReduce batches by every controller, measure, compare with the simulator",
 		"Runs batches of real MapReduce jobs under fixed AM shares and under every controller, in turn and repeatedly, with the\n" +
-			"Fair and the Capacity Scheduler, and writes a report. Batches with a record are not rerun: raise --repetitions for more.", studyMarpLive},
+			"Fair and the Capacity Scheduler, and writes a report. Batches with a record are not rerun: raise --repetitions for more.", (&steering.Study{Size: steering.Full}).Study().Verb},
 	{"unmanaged", "", "compare the simulator with real daemons under many unmanaged applications",
 		"Runs a workload of unmanaged applications on real daemons, several times, and the same workload through the simulator;\n" +
-			"reports the differences. With --offline it uses the stored records.", studyAMs},
+			"reports the differences. With --offline it uses the stored records.", (&live.AMs{Size: live.Full}).Study().Verb},
 	{"sizes", "", "steer real applications by size: FIFO, FBQ, TAGS, SITA, COMP; compare with rehearsals",
 		"Runs the same unmanaged applications on real daemons under FIFO and under each size-based steering policy, in turn and repeatedly, and\n" +
-			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", studySizes},
+			"compares the slowdowns with those that rehearsals predict. With --offline it uses the stored records.", (&live.Sized{Size: live.SizedFull}).Study().Verb},
 	{"settings", "", "predict changes of settings, apply them to real daemons, compare",
 		"Runs unmanaged applications and MapReduce jobs on real daemons under the present settings, predicts three changes of settings from that run's history, stores the\n" +
 			"predictions, and runs the same under each change; repeatedly, with other arrivals each time. With --offline it uses the stored records.", studySettings},
 	{"deadlines", "", "steer four real applications towards their deadlines, beside the same ones first in, first out",
 		"Runs four unmanaged applications with deadlines on real daemons, in four ways at the same time: first in, first out, and steered by deadline, in max\n" +
-			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", studyDeadlines},
+			"mode by priorities and by queues and in min mode. Reports how late each is and every decision. With --offline it uses the stored records.", live.Deadlines().Verb},
 	{"mapreduce", "", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
-			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", studyMapReduce},
+			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", new(live.MapReduce).Study().Verb},
 	{"eta", "", "ask real daemons when their applications will end, and compare",
 		"Runs unmanaged applications on real daemons, imports them, and asks `eta` about others every few seconds; reports how often the intervals hold.\n" +
-			"With --offline it uses the stored records.", studyETA},
+			"With --offline it uses the stored records.", new(live.ETA).Study().Verb},
 	{"watch", "", "apply a change of known effect to real daemons, and compare it with what the watch reports",
 		"Lowers a queue's maximum capacity with `yarn apply` while the same applications run in a queue that is not changed, and compares what the\n" +
-			"watch reports with the difference. With --offline it uses the stored records.", studyWatch},
+			"watch reports with the difference. With --offline it uses the stored records.", (&live.Watched{Apps: 24}).Study().Verb},
 	{"cycles", "", "measure the CPU cycles per byte of Hadoop's own examples",
 		"Runs TeraSort, WordCount and Sort of Hadoop's examples on inputs of two sizes and reports their CPU cycles per byte and per process.\n" +
-			"With --offline it uses the stored records.", studyCycles},
+			"With --offline it uses the stored records.", new(live.Cycles).Study().Verb},
 }
 
 // kept is the default folder of a study's records.
 func kept(name string) string { return filepath.Join("docs", "studies", name) }
-
-// workFolders adds the flags for the daemons' folder and, if binary is not nil, the program's file.
-func workFolders(f *flag.FlagSet, work, binary *string) {
-	f.StringVar(work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
-	if binary != nil {
-		f.StringVar(binary, "binary", "", "yardmaster's own `file` (default: it is built)")
-	}
-}
 
 // list splits a comma-separated flag.
 func list(s string) []string {
@@ -81,24 +73,6 @@ func list(s string) []string {
 		return nil
 	}
 	return strings.Split(s, ",")
-}
-
-// recorded runs a study, unless offline, and then prints the text of its report and its file.
-func recorded(ctx context.Context, out io.Writer, offline bool, record func(context.Context) error, report func(context.Context) (text, file string, err error)) error {
-	if !offline {
-		if err := record(ctx); err != nil {
-			return err
-		}
-	}
-	text, file, err := report(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(out, text)
-	if file != "" {
-		fmt.Fprintf(out, "\nwritten to %s\n", file)
-	}
-	return nil
 }
 
 func runConform(f *flag.FlagSet, out io.Writer) action {
@@ -119,7 +93,7 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 			*doc = filepath.Join("docs", "conformance.md")
 		}
 		record := func(ctx context.Context) error { return conform.Record(ctx, scenarios, r) }
-		return recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
+		return harness.Recorded(ctx, out, *offline, record, func(ctx context.Context) (string, string, error) {
 			rows, err := conform.Compare(ctx, scenarios, r.Dir)
 			if err != nil {
 				return "", "", err
@@ -130,41 +104,6 @@ func runConform(f *flag.FlagSet, out io.Writer) action {
 	}
 }
 
-func endureVerb(f *flag.FlagSet, out io.Writer) action {
-	s := endure.Study{Log: out, Apps: []int{100, 1000, 10000}}
-	f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
-	f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
-	f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
-	f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
-	f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
-	f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
-	only := f.String("only", "", "comma-separated `parts` (default: all)")
-	f.StringVar(&s.Dir, "out", kept("endure"), "`folder` of the records")
-	page := f.String("page", "", "`file` of the page (default: endurance.md beside the folder)")
-	workFolders(f, &s.Work, &s.Binary)
-	f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		s.Only = list(*only)
-		if *page == "" {
-			*page = filepath.Join(filepath.Dir(filepath.Clean(s.Dir)), "endurance.md")
-		}
-		err := recorded(ctx, out, *offline, s.Run, func(context.Context) (string, string, error) {
-			text, err := endure.Report(s.Dir, *page)
-			return text, *page, err
-		})
-		if err != nil {
-			return err
-		}
-		misses, err := endure.Misses(s.Dir)
-		if len(misses) > 0 {
-			return fmt.Errorf("%d checks failed: see %s", len(misses), *page)
-		}
-		return err
-	}
-}
-
 func attackVerb(f *flag.FlagSet, out io.Writer) action {
 	s := attack.Study{Log: out}
 	f.StringVar(&s.Dir, "out", attack.DefaultDir("."), "`folder` of the records")
@@ -172,7 +111,8 @@ func attackVerb(f *flag.FlagSet, out io.Writer) action {
 	only := f.String("only", "", "comma-separated parts of `names` (default: all); nothing is stored then")
 	f.BoolVar(&s.Short, "short", false, "leave out the long ones, as in CI; nothing is stored then")
 	f.BoolVar(&s.Output, "verbose", false, "print every command and what it wrote")
-	workFolders(f, &s.Work, &s.Binary)
+	f.StringVar(&s.Work, "work", "", "`folder` of the daemons, which stays (default: a temporary one)")
+	f.StringVar(&s.Binary, "binary", "", "yardmaster's own `file` (default: it is built)")
 	offline := f.Bool("offline", false, "only write the page, from the stored records")
 	return func(ctx context.Context) error {
 		if s.Only = list(*only); len(s.Only) > 0 || s.Short {
@@ -203,7 +143,7 @@ func flowNetwork(f *flag.FlagSet, out io.Writer, record func(ctx context.Context
 	dir := f.String("dir", kept("flow-network"), "`folder` of the records; the page is beside it")
 	offline := f.Bool("offline", false, "use the stored records")
 	return func(ctx context.Context) error {
-		return recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
+		return harness.Recorded(ctx, out, *offline, func(ctx context.Context) error { return record(ctx, *dir) }, func(context.Context) (string, string, error) {
 			text, err := yardstick.WritePage(*dir)
 			return text, *dir + ".md", err
 		})
@@ -229,129 +169,16 @@ func packetsVerb(f *flag.FlagSet, out io.Writer) action {
 	return flowNetwork(f, out, func(ctx context.Context, dir string) error { return yardstick.RecordPackets(ctx, dir, *most, out) })
 }
 
-func studyMarpLive(f *flag.FlagSet, out io.Writer) action {
-	s := steering.Study{Size: steering.Full, Log: out}
-	f.StringVar(&s.Dir, "dir", kept("marp-live"), "`folder` of the records and pictures")
-	f.StringVar(&s.Page, "page", kept("marp-study.md"), "the report's `file`")
-	workFolders(f, &s.Work, &s.Binary)
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of repetitions of every arm")
-	only := f.String("only", "", "comma-separated `arms`: fifo, prj, prj-2, 0.9, cbt, cbtws, cbtwat, ahead, kalman-mem (default: all)")
-	scheduler := f.String("scheduler", "both", "fair, capacity or both")
-	f.BoolVar(&s.First, "first", false, "raise the priority of daemons and jobs, where permitted")
-	report := f.Bool("report", false, "only write the report, from the stored records")
-	return func(ctx context.Context) error {
-		switch *scheduler {
-		case "fair", "capacity":
-			s.Schedulers = []string{*scheduler}
-		case "both":
-			s.Schedulers = []string{"fair", "", "capacity"}
-		default:
-			return errors.New("marp-live: --scheduler must be fair, capacity or both")
-		}
-		s.Only = list(*only)
-		return recorded(ctx, out, *report, s.Record, func(ctx context.Context) (string, string, error) { return "", s.Page, s.Report(ctx) })
-	}
-}
-
-func studyAMs(f *flag.FlagSet, out io.Writer) action {
-	m := live.AMs{Size: live.Full, Log: out}
-	f.IntVar(&m.Runs, "runs", 3, "number of runs on the daemons, besides those already stored")
-	f.StringVar(&m.Dir, "dir", kept("masters"), "`folder` of the records and the report")
-	workFolders(f, &m.Work, nil)
-	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		if *small {
-			if m.Size = live.Mini; m.Dir == kept("masters") {
-				return errors.New("unmanaged: --small needs its own --dir")
-			}
-		}
-		return recorded(ctx, out, *offline, m.Record, m.Report)
-	}
-}
-
-func studySizes(f *flag.FlagSet, out io.Writer) action {
-	s := live.Sized{Size: live.SizedFull, Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 3, "number of runs of every arm, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("sizes-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	only := f.String("only", "", "comma-separated `arms`: fifo, fbq, tags, sita, comp (default: all)")
-	f.IntVar(&s.Kills, "kills", 0, "kill -9 the steerer so many times in each run; such runs have records of their own")
-	small := f.Bool("small", false, "the miniature that the tests run; needs --dir")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error {
-		s.Only = list(*only)
-		if *small {
-			if s.Size = live.SizedMini; s.Dir == kept("sizes-live") {
-				return errors.New("sizes: --small needs its own --dir")
-			}
-		}
-		return recorded(ctx, out, *offline, s.Record, s.Report)
-	}
-}
-
 func studySettings(f *flag.FlagSet, out io.Writer) action {
-	s := live.Settings{Size: live.SettingsFull, Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of runs of every arm, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("settings-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	only := f.String("only", "", "comma-separated `arms`: as it is (which must be among them), room for adhoc, batch capped, less for prod (default: all)")
-	f.IntVar(&s.Clusters, "clusters", 1, "labs side by side, which share the repetitions")
+	s := live.Settings{Size: live.SettingsFull}
+	h := s.Study()
+	f.IntVar(&h.Clusters, "clusters", 1, "labs side by side, which share the repetitions")
 	export := f.String("export", "", "write the workload as a scenario to a `folder`, and run nothing")
-	offline := f.Bool("offline", false, "use the stored records")
+	run := h.Verb(f, out)
 	return func(ctx context.Context) error {
 		if *export != "" {
 			return s.Export(*export)
 		}
-		s.Only = list(*only)
-		return recorded(ctx, out, *offline, s.Record, s.Report)
+		return run(ctx)
 	}
-}
-
-func studyDeadlines(f *flag.FlagSet, out io.Writer) action {
-	s := live.Deadlines{Log: out}
-	f.IntVar(&s.Runs, "runs", 3, "number of runs, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("deadlines-live"), "`folder` of the records")
-	f.StringVar(&s.Page, "page", kept("deadlines-study.md"), "the report's `file`")
-	workFolders(f, &s.Work, &s.Binary)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
-}
-
-func studyMapReduce(f *flag.FlagSet, out io.Writer) action {
-	m := live.MapReduce{Log: out}
-	f.StringVar(&m.Dir, "dir", kept("mapreduce"), "`folder` of the imports and the report")
-	workFolders(f, &m.Work, &m.Binary)
-	offline := f.Bool("offline", false, "use the stored imports")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, m.Record, m.Report) }
-}
-
-func studyETA(f *flag.FlagSet, out io.Writer) action {
-	s := live.ETA{Log: out}
-	f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
-	f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
-	f.StringVar(&s.Dir, "dir", kept("eta-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, nil)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
-}
-
-func studyWatch(f *flag.FlagSet, out io.Writer) action {
-	s := live.Watched{Log: out}
-	f.IntVar(&s.Repetitions, "repetitions", 5, "number of changes, besides those already stored")
-	f.StringVar(&s.Dir, "dir", kept("watch-live"), "`folder` of the records; the page is beside it")
-	workFolders(f, &s.Work, &s.Binary)
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
-}
-
-func studyCycles(f *flag.FlagSet, out io.Writer) action {
-	s := live.Cycles{Log: out}
-	f.StringVar(&s.Dir, "dir", kept("cycles"), "`folder` of the records")
-	f.StringVar(&s.Page, "page", kept("cycles.md"), "the report's `file`")
-	workFolders(f, &s.Work, nil)
-	f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
-	offline := f.Bool("offline", false, "use the stored records")
-	return func(ctx context.Context) error { return recorded(ctx, out, *offline, s.Record, s.Report) }
 }

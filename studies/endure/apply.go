@@ -62,8 +62,7 @@ func (a *applier) swap(text string) {
 	a.old, a.new = text, strings.NewReplacer(prod+x, a.change[0], batch+y, a.change[1]).Replace(text)
 }
 
-func (s *Study) applies(ctx context.Context) error {
-	t := sheet[Apply]{Head: s.head("apply")}
+func (s *Study) applies(ctx context.Context, t *sheet) error {
 	y, err := s.open(ctx, "apply", queue, hadoop.Options{Scheduler: "capacity", SchedulerXML: applyQueues})
 	if err != nil {
 		return err
@@ -81,19 +80,14 @@ func (s *Study) applies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if t.Rows = append(t.Rows, row); row.Miss != "" {
-			t.Sum.miss("kill %d: %s", n, row.Miss)
-		}
+		t.add(&row, row.Miss, "kill %d", n)
 		if !row.Ended { // otherwise there was nothing to kill
 			killed++
 		}
 		s.say("apply %d: after %d ms, guard %s, open %v: left %s, now %s by %s after %d ms %s", n, row.After, row.Guard, row.Open, row.Left, row.Final, row.By, row.Back, row.Miss)
 	}
 	t.Sum.Apps, err = y.leave(ctx, l, &t.Sum, "apply")
-	if err != nil {
-		return err
-	}
-	return t.save(s.Dir)
+	return err
 }
 
 // is says which configuration is in place, marks aside unless all is said to be closed.
@@ -124,7 +118,7 @@ func (a *applier) kill(ctx context.Context, n int) (row Apply, err error) {
 	if row.Aimed {
 		row.After /= 3
 	}
-	p, err := steerer.Start(a.s.Binary, a.y.Dir, nil, a.args("--goal", "mean elapsed of all", "--watch", "2s")...)
+	p, err := steerer.Start(a.s.bin, a.y.Dir, nil, a.args("--goal", "mean elapsed of all", "--watch", "2s")...)
 	if err != nil {
 		return row, err
 	}
@@ -158,12 +152,12 @@ func (a *applier) kill(ctx context.Context, n int) (row Apply, err error) {
 		row.By = "guard"
 	case a.random.IntN(2) == 0:
 		row.By = "restore"
-		if err := a.y.restore(ctx, a.s.Binary); err != nil {
+		if err := a.y.restore(ctx, a.s.bin); err != nil {
 			row.Miss = "restore: " + err.Error()
 		}
 	default: // it says what it found, restores, and makes the change again
 		row.By = "next start"
-		out, err := steerer.Run(ctx, a.s.Binary, a.y.Dir, a.args()...)
+		out, err := steerer.Run(ctx, a.s.bin, a.y.Dir, a.args()...)
 		if err != nil || !strings.Contains(string(out), "Unfinished:") {
 			row.Miss = fmt.Sprintf("the next start: %v: %.300s", err, out)
 		}

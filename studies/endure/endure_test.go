@@ -1,6 +1,7 @@
 package endure
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 )
 
 // The committed page is what the committed records give.
@@ -21,42 +23,40 @@ func TestPageIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := read(filepath.Join(studies, "endure"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.page(""); err != nil || got != string(want) {
+	h := new(Study).Study()
+	h.Options = harness.Options{Dir: filepath.Join(studies, "endure"), Page: filepath.Join(t.TempDir(), "page.md")}
+	if got, _, err := h.Report(t.Context()); err != nil || got != string(want) {
 		t.Errorf("run: go run ./studies endure --offline (%v)\n%s", err, got)
 	}
-	if n := len(r.verdicts()); n != len(Parts()) {
-		t.Errorf("%d of %d parts have records", n, len(Parts()))
+	_, list, err := h.Records()
+	if n := len(recordsOf(list).verdicts()); err != nil || n != len(parts) {
+		t.Errorf("%d of %d parts have records (%v)", n, len(parts), err)
 	}
 }
 
 // A second run is stored beside the first, and both count.
 func TestRunsAreAddedNeverReplaced(t *testing.T) {
-	dir := t.TempDir()
-	a := sheet[Kill]{Head: Head{Part: "kills", Seed: 7}, Rows: []Kill{{N: 1, Scheduler: "capacity", Open: true}, {N: 2, Scheduler: "capacity", By: "guard"}}, Sum: Sum{Final: []string{"x"}, Misses: []string{"a miss"}}}
-	if err := a.save(dir); err != nil {
-		t.Fatal(err)
+	h := new(Study).Study()
+	h.Dir = filepath.Join(t.TempDir(), "endure")
+	a := &sheet{Head: Head{Part: "kills", Seed: 7}, Rows: []any{&Kill{N: 1, Scheduler: "capacity", Open: true}, &Kill{N: 2, Scheduler: "capacity", By: "guard"}}, Sum: Sum{Final: []string{"x"}, Misses: []string{"a miss"}}}
+	b := &sheet{Head: Head{Part: "kills", Seed: 8}, Rows: []any{&Kill{N: 1, Scheduler: "fair"}}, Sum: Sum{Final: []string{"y"}}}
+	for i, sheet := range []*sheet{a, b} {
+		if _, err := h.Keep(evidence.Begin(fmt.Sprint("v", i+1)), sheet); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b := sheet[Kill]{Head: (&Study{program: "v2", Seed: 8}).head("kills"), Rows: []Kill{{N: 1, Scheduler: "fair"}}, Sum: Sum{Final: []string{"y"}}}
-	if err := b.save(dir); err != nil {
-		t.Fatal(err)
+	_, list, err := h.Records()
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d runs, %v", len(list), err)
 	}
-	r, err := read(dir)
-	if err != nil {
-		t.Fatal(err)
+	if list[1].Head.Run.Program != "v2" {
+		t.Errorf("%+v", list[1].Head)
 	}
-	if len(r.Kills) != 2 || len(r.Faults) != 0 {
-		t.Fatalf("%d runs of kills and %d of lies", len(r.Kills), len(r.Faults))
+	list[0].Head.Run = evidence.Run{}
+	if !reflect.DeepEqual(list[0], a) {
+		t.Errorf("%+v\n%+v", list[0], a)
 	}
-	r.Kills[0].Head.Run, a.Head.Run = evidence.Run{}, evidence.Run{}
-	if !reflect.DeepEqual(r.Kills[0], a) || r.Kills[1].Head.Run.Program != "v2" {
-		t.Errorf("%+v\n%+v", r.Kills[0], a)
-	}
-	r, _ = read(dir)
-	page, err := r.page("")
+	page, _, err := h.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,8 @@ func TestRunsAreAddedNeverReplaced(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	if misses, err := Misses(dir); err != nil || len(misses) > 0 {
-		t.Errorf("the newest run has missed nothing: %v, %v", misses, err)
+	if err := h.Verdict(); err != nil {
+		t.Errorf("the newest run has missed nothing: %v", err)
 	}
 }
 

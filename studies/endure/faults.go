@@ -29,24 +29,21 @@ type FaultResult struct {
 }
 
 // faults injects faults into the real ResourceManager's answers, one after another, and makes files unwritable.
-func (s *Study) faults(ctx context.Context) error {
-	t := sheet[FaultResult]{Head: s.head("lies")}
-	if err := s.restFaults(ctx, &t); err != nil {
+func (s *Study) faults(ctx context.Context, t *sheet) error {
+	if err := s.restFaults(ctx, t); err != nil {
 		return err
 	}
-	if err := s.fileFaults(ctx, &t); err != nil {
-		return err
-	}
-	for i, r := range t.Rows {
-		t.Rows[i].Line = strings.ReplaceAll(r.Line, s.Work, "WORK") // the records are published
-		if r.Miss != "" {
-			t.Sum.miss("%s: %s", r.Case, r.Miss)
-		}
-	}
-	return t.save(s.Dir)
+	return s.fileFaults(ctx, t)
 }
 
-func (s *Study) restFaults(ctx context.Context, t *sheet[FaultResult]) error {
+// addFault adds a result.
+func (s *Study) addFault(t *sheet, row *FaultResult) {
+	s.say("%s: %s %s", row.Case, row.Line, row.Miss)
+	row.Line = strings.ReplaceAll(row.Line, s.work, "WORK") // the records are published
+	t.add(row, row.Miss, "%s", row.Case)
+}
+
+func (s *Study) restFaults(ctx context.Context, t *sheet) error {
 	y, err := s.open(ctx, "lies-rest", queue, hadoop.Options{})
 	if err != nil {
 		return err
@@ -70,8 +67,7 @@ func (s *Study) restFaults(ctx context.Context, t *sheet[FaultResult]) error {
 		if err != nil {
 			return err
 		}
-		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
-		t.Rows = append(t.Rows, row)
+		s.addFault(t, &row)
 	}
 	t.Sum.Apps, err = y.leave(ctx, l, &t.Sum, "REST")
 	return err
@@ -88,7 +84,7 @@ func (s *Study) inject(ctx context.Context, y *yard, x *Proxy, c faultCase) (Fau
 	if c.first {
 		x.Inject(&c.fault)
 	}
-	p, err := y.steer(s.Binary, x.URL, nil, lively("300ms")...)
+	p, err := y.steer(s.bin, x.URL, nil, lively("300ms")...)
 	if err != nil {
 		return row, err
 	}
@@ -151,7 +147,7 @@ func (s *Study) inject(ctx context.Context, y *yard, x *Proxy, c faultCase) (Fau
 		miss("%s", open)
 	}
 	if row.Miss != "" {
-		p.Keep(filepath.Join(s.Work, "lie "+c.name+".log"))
+		p.Keep(filepath.Join(s.work, "lie "+c.name+".log"))
 	}
 	return row, nil
 }
@@ -184,8 +180,8 @@ type faultCase struct {
 	brief bool          // also run in CI
 }
 
-// at reports whether a path is one of the ResourceManager's named answers.
-func at(path string, names ...string) bool {
+// answers reports whether a path is one of the ResourceManager's named answers.
+func answers(path string, names ...string) bool {
 	name, ok := strings.CutPrefix(path, "/ws/v1/cluster/")
 	return ok && slices.Contains(names, name)
 }
@@ -223,7 +219,7 @@ func put(value any, names ...string) func(x map[string]any) {
 // fields alters an answer's fields.
 func fields(answer string, change ...func(x map[string]any)) Fault {
 	return Fault{JSON: func(path string, x map[string]any) {
-		if at(path, answer) {
+		if answers(path, answer) {
 			for _, f := range change {
 				f(x)
 			}
@@ -232,10 +228,10 @@ func fields(answer string, change ...func(x map[string]any)) Fault {
 }
 
 // numbers replaces every number of some answers with a text.
-func numbers(text string, answers ...string) Fault {
+func numbers(text string, names ...string) Fault {
 	number := regexp.MustCompile(`:\s*-?[0-9.]+(E-?[0-9]+)?([,}])`)
 	return Fault{Text: func(path string, b []byte) []byte {
-		if at(path, answers...) {
+		if answers(path, names...) {
 			return number.ReplaceAll(b, []byte(":"+text+"$2"))
 		}
 		return b
@@ -256,10 +252,10 @@ func faultCases() []faultCase {
 	}
 	replaced := func(text string) Fault { return Fault{Text: func(string, []byte) []byte { return []byte(text) }} }
 	noNodes := Fault{JSON: func(path string, x map[string]any) {
-		if at(path, "metrics") {
+		if answers(path, "metrics") {
 			put(json.Number("0"), "activeNodes", "totalNodes", "totalMB", "totalVirtualCores", "availableMB", "availableVirtualCores")(x)
 		}
-		if at(path, "nodes") {
+		if answers(path, "nodes") {
 			x["nodes"] = nil
 		}
 	}}

@@ -25,7 +25,7 @@ func nobody() *syscall.Credential {
 }
 
 // fileFaults tests a FairScheduler whose file or folder is not writable, or is written concurrently by someone else.
-func (s *Study) fileFaults(ctx context.Context, t *sheet[FaultResult]) error {
+func (s *Study) fileFaults(ctx context.Context, t *sheet) error {
 	y, err := s.open(ctx, "lies-file", queue, hadoop.Options{Scheduler: "fair", SchedulerXML: fairQueues(named)})
 	if err != nil {
 		return err
@@ -47,8 +47,7 @@ func (s *Study) fileFaults(ctx context.Context, t *sheet[FaultResult]) error {
 		if err != nil {
 			return err
 		}
-		s.say("%s: %s %s", row.Case, row.Line, row.Miss)
-		t.Rows = append(t.Rows, row)
+		s.addFault(t, &row)
 	}
 	return nil
 }
@@ -81,7 +80,7 @@ func (f *filer) try(ctx context.Context, c fileCase, taken bool) (FaultResult, e
 	if err != nil {
 		return row, err
 	}
-	p, err := f.y.steer(f.s.Binary, "", as, still(0.3)...)
+	p, err := f.y.steer(f.s.bin, "", as, still(0.3)...)
 	if err != nil {
 		return row, err
 	}
@@ -171,7 +170,7 @@ func (f *filer) readOnly(ctx context.Context, p *steerer.Process, row *FaultResu
 }
 
 func (f *filer) report(p *steerer.Process, row *FaultResult) {
-	p.Keep(filepath.Join(f.s.Work, "lie "+row.Case+".log"))
+	p.Keep(filepath.Join(f.s.work, "lie "+row.Case+".log"))
 	row.Ended = !p.Alive()
 	row.Samples = p.Count("decided", "blind")
 	if row.Line = cmp.Or(firstReport(p.Lines()), p.Last()); row.Line == "(nothing)" {
@@ -243,7 +242,7 @@ func (f *filer) lostRight(ctx context.Context, p *steerer.Process, row *FaultRes
 		if err := give(nil, f.folder, f.y.journal); err != nil {
 			return err
 		}
-		if err := f.y.restore(ctx, f.s.Binary); err != nil {
+		if err := f.y.restore(ctx, f.s.bin); err != nil {
 			row.Miss = err.Error()
 		}
 	}

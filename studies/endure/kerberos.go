@@ -23,8 +23,7 @@ type Secured struct {
 
 // kerberos steers a secured ResourceManager with a keytab, ends the steerer with SIGTERM, with kill -9, and together with its guard, and tries
 // an account without permission.
-func (s *Study) kerberos(ctx context.Context) error {
-	t := sheet[Secured]{Head: s.head("kerberos")}
+func (s *Study) kerberos(ctx context.Context, t *sheet) error {
 	dir, err := s.folder("kerberos")
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 	set := y.set
 	for _, c := range []string{"SIGTERM", "kill -9", "kill -9, the guard too"} {
 		row := Secured{Case: c, As: "admin", Back: -1}
-		p, err := y.steer(s.Binary, "", nil, still(0.3)...)
+		p, err := y.steer(s.bin, "", nil, still(0.3)...)
 		if err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func (s *Study) kerberos(ctx context.Context) error {
 		default:
 			row.By = "restore"
 			p.End(guards...)
-			if err := y.restore(ctx, s.Binary); err != nil {
+			if err := y.restore(ctx, s.bin); err != nil {
 				row.Miss = err.Error()
 			}
 		}
@@ -83,11 +82,11 @@ func (s *Study) kerberos(ctx context.Context) error {
 		proc.Await(ctx, 30*time.Second, 10*time.Millisecond, func() bool { return proc.Gone(guards...) })
 		row.Miss = cmp.Or(row.Miss, openJournal(y.journal))
 		s.say("%s: %s, back after %d ms %s", c, row.Value, row.Back, row.Miss)
-		t.Rows = append(t.Rows, row)
+		t.add(&row, row.Miss, "%s", row.Case)
 	}
 	row := Secured{Case: "no permission", As: "alice", Back: -1}
 	y.login = login("alice")
-	p, err := y.steer(s.Binary, "", nil, still(0.3)...)
+	p, err := y.steer(s.bin, "", nil, still(0.3)...)
 	if err != nil {
 		return err
 	}
@@ -97,11 +96,6 @@ func (s *Study) kerberos(ctx context.Context) error {
 	if row.Value, _ = set.read(ctx); row.Value != set.configured {
 		row.Miss = "it was changed"
 	}
-	t.Rows = append(t.Rows, row)
-	for _, r := range t.Rows {
-		if r.Miss != "" {
-			t.Sum.miss("%s: %s", r.Case, r.Miss)
-		}
-	}
-	return t.save(s.Dir)
+	t.add(&row, row.Miss, "%s", row.Case)
+	return nil
 }

@@ -50,9 +50,9 @@ func (k *killer) restoreTimeout() time.Duration {
 }
 
 // kills runs two thirds of the kills with the CapacityScheduler over REST, a third with the FairScheduler's file.
-func (s *Study) kills(ctx context.Context) error {
+func (s *Study) kills(ctx context.Context, t *sheet) error {
 	fair := s.Kills / 3
-	return s.killed(ctx, "kills", map[string]int{"capacity": s.Kills - fair, "fair": fair}, []string{unnamed, named}, func(_ context.Context, k *killer) error {
+	return s.killed(ctx, t, map[string]int{"capacity": s.Kills - fair, "fair": fair}, []string{unnamed, named}, func(_ context.Context, k *killer) error {
 		k.policy = func() (string, []string) {
 			if k.random.IntN(4) == 0 {
 				return "static", still(0.2 + 0.6*k.random.Float64())
@@ -64,12 +64,11 @@ func (s *Study) kills(ctx context.Context) error {
 }
 
 // killed kills steerers the given number of times with each scheduler, concurrently.
-func (s *Study) killed(ctx context.Context, part string, times map[string]int, originals []string, begin func(context.Context, *killer) error) error {
-	t := sheet[Kill]{Head: s.head(part)}
+func (s *Study) killed(ctx context.Context, t *sheet, times map[string]int, originals []string, begin func(context.Context, *killer) error) error {
 	schedulers := []string{"capacity", "fair"}
 	halves := make([]*killer, len(schedulers))
 	err := host.Each(ctx, len(schedulers), len(schedulers), func(ctx context.Context, i int) error {
-		k := &killer{s: s, bin: s.Binary, part: part, scheduler: schedulers[i], random: rand.New(rand.NewPCG(s.Seed, uint64(6+i)))}
+		k := &killer{s: s, bin: s.bin, part: t.Head.Part, scheduler: schedulers[i], random: rand.New(rand.NewPCG(s.Seed, uint64(6+i)))}
 		halves[i] = k
 		if times[k.scheduler] == 0 {
 			return nil
@@ -82,10 +81,12 @@ func (s *Study) killed(ctx context.Context, part string, times map[string]int, o
 	for i, apps := range []*AppCounts{&t.Sum.Capacity, &t.Sum.Fair} {
 		k := halves[i]
 		*apps = k.sum.Apps
-		t.Rows = append(t.Rows, k.done...)
+		for _, row := range k.done {
+			t.add(&row, row.Miss, "kill %d (%s, %s)", row.N, row.Scheduler, row.Original)
+		}
 		t.Sum.Final, t.Sum.Tried, t.Sum.Misses = append(t.Sum.Final, k.sum.Final...), append(t.Sum.Tried, k.sum.Tried...), append(t.Sum.Misses, k.sum.Misses...)
 	}
-	return t.save(s.Dir)
+	return nil
 }
 
 // run executes n kills, equally many per original. Applications arrive in waves throughout, and all must succeed.
@@ -128,11 +129,6 @@ func (k *killer) run(ctx context.Context, n int, originals []string, begin func(
 		}
 		k.finish()
 		k.sum.Final = append(k.sum.Final, k.final(ctx))
-	}
-	for _, r := range k.done {
-		if r.Miss != "" {
-			k.sum.miss("kill %d (%s, %s): %s", r.N, r.Scheduler, r.Original, r.Miss)
-		}
 	}
 	k.sum.Apps, err = y.leave(ctx, l, &k.sum, k.scheduler)
 	return err

@@ -48,12 +48,16 @@ var turned = map[string]map[string]string{
 }
 
 // knobs kills steerers that turn properties of two queues and the priorities and queues of applications. Each kill has its own choice of knobs.
-func (s *Study) knobs(ctx context.Context) error {
-	bin, err := s.turner(ctx)
+func (s *Study) knobs(ctx context.Context, t *sheet) error {
+	dir, err := s.folder("turner")
 	if err != nil {
 		return err
 	}
-	return s.killed(ctx, "knobs", map[string]int{"capacity": s.Knobs, "fair": s.Knobs}, []string{"mixed"}, func(ctx context.Context, k *killer) error {
+	bin, err := host.Build(ctx, dir, "studies/endure/turner") // the command with the policy turn
+	if err != nil {
+		return err
+	}
+	return s.killed(ctx, t, map[string]int{"capacity": s.Knobs, "fair": s.Knobs}, []string{"mixed"}, func(ctx context.Context, k *killer) error {
 		k.bin = bin
 		names := slices.Sorted(maps.Keys(turned[k.scheduler]))
 		k.policy = func() (string, []string) {
@@ -114,15 +118,6 @@ func (k *killer) settlers(ctx context.Context) error {
 		k.sum.Tried = append(k.sum.Tried, fmt.Sprintf("%s: %s: %s; the application is then in %s with priority %d", k.scheduler, try.what, strings.ReplaceAll(answer, first, "ID"), a.Queue, a.Priority))
 	}
 	return nil
-}
-
-// turner builds the command with the policy turn.
-func (s *Study) turner(ctx context.Context) (string, error) {
-	dir, err := s.folder("turner")
-	if err != nil {
-		return "", err
-	}
-	return host.Build(ctx, dir, "studies/endure/turner")
 }
 
 // heldKnobs counts open knobs by kind.

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
 // endured runs one part in miniature and fails on every miss.
-func endured(t *testing.T, s Study) {
+func endured(t *testing.T, part string, s Study) {
 	t.Helper()
-	for _, m := range missed(t, s) {
+	for _, m := range missed(t, part, s) {
 		t.Error(m)
 	}
 }
 
 // missed runs one part in miniature and returns its misses.
-func missed(t *testing.T, s Study) []string {
+func missed(t *testing.T, part string, s Study) []string {
 	t.Helper()
 	if os.Getenv("YARDMASTER_LAB_TESTS") == "" {
 		t.Skip("needs Hadoop and a minute; set YARDMASTER_LAB_TESTS=1")
@@ -28,23 +29,25 @@ func missed(t *testing.T, s Study) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var log strings.Builder
-	s.Dir, s.Log, s.Binary, s.Brief, s.Seed = t.TempDir(), &log, built(t), true, 1
+	s.Brief, s.Seed = true, 1
+	h := s.Study()
+	h.Options = harness.Options{Repetitions: 1, Only: []string{part}, Dir: filepath.Join(t.TempDir(), "endure"), Log: &log, Binary: built(t)}
 	if keep := os.Getenv("YARDMASTER_LAB_KEEP"); keep != "" {
-		s.Work = filepath.Join(keep, "endure", s.Only[0])
+		h.Work = filepath.Join(keep, "endure", part)
 	}
-	if err := s.Run(ctx); err != nil {
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	text, err := Report(s.Dir, filepath.Join(s.Dir, "page.md"))
+	text, _, err := h.Report(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s\n%s", log.String(), text)
-	misses, err := Misses(s.Dir)
+	_, list, err := h.Records()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return misses
+	return recordsOf(list).misses()
 }
 
 var program string
@@ -76,31 +79,31 @@ func TestMain(m *testing.M) {
 }
 
 // TestLabKill kills the steerer at random moments, with both schedulers.
-func TestLabKill(t *testing.T) { endured(t, Study{Only: []string{"kills"}, Kills: 9}) }
+func TestLabKill(t *testing.T) { endured(t, "kills", Study{Kills: 9}) }
 
 // TestLabKnobs kills it while it turns properties of queues and the queues and priorities of applications.
-func TestLabKnobs(t *testing.T) { endured(t, Study{Only: []string{"knobs"}, Knobs: 5}) }
+func TestLabKnobs(t *testing.T) { endured(t, "knobs", Study{Knobs: 5}) }
 
 // TestLabApply kills "yarn apply" at random moments.
-func TestLabApply(t *testing.T) { endured(t, Study{Only: []string{"apply"}, Applies: 6}) }
+func TestLabApply(t *testing.T) { endured(t, "apply", Study{Applies: 6}) }
 
 // TestLabRestart restarts the ResourceManager under it.
-func TestLabRestart(t *testing.T) { endured(t, Study{Only: []string{"restarts"}, Restarts: 1}) }
+func TestLabRestart(t *testing.T) { endured(t, "restarts", Study{Restarts: 1}) }
 
 // TestLabFailover kills the active ResourceManager.
-func TestLabFailover(t *testing.T) { endured(t, Study{Only: []string{"failovers"}, Failovers: 1}) }
+func TestLabFailover(t *testing.T) { endured(t, "failovers", Study{Failovers: 1}) }
 
 // TestLabKerberos has it log in with a keytab.
-func TestLabKerberos(t *testing.T) { endured(t, Study{Only: []string{"kerberos"}}) }
+func TestLabKerberos(t *testing.T) { endured(t, "kerberos", Study{}) }
 
 // TestLabLies injects wrong answers and refusals.
-func TestLabLies(t *testing.T) { endured(t, Study{Only: []string{"lies"}}) }
+func TestLabLies(t *testing.T) { endured(t, "lies", Study{}) }
 
 // TestLabSize gives it a long list of applications. The duration of a sample also depends on the computer: a miss is retried.
 func TestLabSize(t *testing.T) {
-	s := Study{Only: []string{"size"}, Nodes: 50, Apps: []int{100, 1000}}
-	if m := missed(t, s); len(m) > 0 {
+	s := Study{Nodes: 50, Apps: []int{100, 1000}}
+	if m := missed(t, "size", s); len(m) > 0 {
 		t.Log("again, for:", m)
-		endured(t, s)
+		endured(t, "size", s)
 	}
 }

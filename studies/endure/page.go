@@ -9,147 +9,117 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-
-	"github.com/yardmaster/yardmaster/studies/evidence"
 )
 
-// Misses are all misses of the newest run of each part.
-func Misses(dir string) ([]string, error) {
-	r, err := read(dir)
-	if err != nil {
-		return nil, err
+// records are all runs, by part.
+type records map[string]series
+
+func recordsOf(list []*sheet) records {
+	r := records{}
+	for _, t := range list {
+		r[t.Head.Part] = append(r[t.Head.Part], t)
 	}
-	var all []string
-	for _, p := range r.verdicts() {
-		for _, m := range p.Misses[len(p.Misses)-1] {
-			all = append(all, p.name+": "+m)
-		}
-	}
-	return all, nil
+	return r
 }
 
-// records are the raw data of all runs of all parts.
-type records struct {
-	Kills, Knobs        series[Kill]
-	Apply               series[Apply]
-	Restarts, Failovers series[Gap]
-	Kerberos            series[Secured]
-	Faults              series[FaultResult]
-	Size                series[Size]
-}
-
-func read(dir string) (*records, error) {
-	r := &records{}
-	for name, load := range map[string]func(dir, part string) error{
-		"kills": r.Kills.load, "knobs": r.Knobs.load, "apply": r.Apply.load, "restarts": r.Restarts.load, "failovers": r.Failovers.load, "kerberos": r.Kerberos.load, "lies": r.Faults.load, "size": r.Size.load,
-	} {
-		if err := load(dir, name); err != nil {
-			return nil, err
+// misses are all misses of the newest run of each part.
+func (r records) misses() (all []string) {
+	for _, p := range parts {
+		if runs := r[p.name]; len(runs) > 0 {
+			for _, m := range runs[len(runs)-1].Sum.Misses {
+				all = append(all, p.name+": "+m)
+			}
 		}
 	}
-	return r, nil
+	return all
 }
 
 // verdict is one line of the page's head, over all runs of a part.
 type verdict struct {
-	name, Text string
-	Heads      []Head
-	Misses     [][]string // by run
+	Text string
+	Runs series
 }
 
 // Word says in which runs every check held.
 func (v verdict) Word() string {
 	var missed []string
-	for i := range v.Misses {
-		if len(v.Misses[i]) > 0 {
-			missed = append(missed, fmt.Sprint(v.Heads[i].Run.Number()))
+	for _, t := range v.Runs {
+		if len(t.Sum.Misses) > 0 {
+			missed = append(missed, fmt.Sprint(t.Head.Run.Number()))
 		}
 	}
 	if len(missed) > 0 {
-		return fmt.Sprintf("MISSED in run %s of %d", strings.Join(missed, " and "), len(v.Heads))
+		return fmt.Sprintf("MISSED in run %s of %d", strings.Join(missed, " and "), len(v.Runs))
 	}
 	return "MET"
 }
 
-func (r *records) verdicts() []verdict {
-	k, killed := countKills(r.Kills, ""), r.Kills.appTotals()
-	turns, turnedApps := countKills(r.Knobs, ""), r.Knobs.appTotals()
-	ends := map[string]int{} // of "yarn apply": "old" and "new" configurations, and kills that came too late
-	for _, a := range r.Apply.rows() {
-		if a.Ended {
-			a.Final = "ended"
+func (r records) verdicts() (all []verdict) {
+	add := func(part, format string, args ...any) {
+		if len(r[part]) > 0 {
+			all = append(all, verdict{fmt.Sprintf(format, args...), r[part]})
 		}
-		ends[a.Final]++
+	}
+	killed := func(part, format string) {
+		k, apps := countKills(r[part], ""), r[part].appTotals()
+		add(part, format, k.All, k.Both, apps.Capacity.Submitted+apps.Fair.Submitted)
+	}
+	ends := map[string]int{} // of "yarn apply": "old" and "new" configurations, and kills that came too late
+	for _, a := range rows[Apply](r["apply"]) {
+		if a.Ended {
+			ends["ended"]++
+		} else {
+			ends[a.Final]++
+		}
 	}
 	var longest float64
 	var most int64
-	for _, s := range r.Size.rows() {
+	for _, s := range rows[Size](r["size"]) {
 		longest, most = max(longest, s.Most, s.First), max(most, s.RSS)
 	}
-	var all []verdict
-	for _, p := range []struct {
-		name string
-		of   interface{ held() ([]Head, [][]string) }
-		text string
-	}{
-		{"kills", r.Kills, fmt.Sprintf("%d times kill -9, %d of them with the guard: the value found is in place after each, and %d applications have all ended well.",
-			k.All, k.Both, killed.Capacity.Submitted+killed.Fair.Submitted)},
-		{"knobs", r.Knobs, fmt.Sprintf("%d times kill -9 while several knobs were turned, %d of them with the guard: every property of every queue and the queue and priority of every application are as found after each, and %d applications have all ended well.",
-			turns.All, turns.Both, turnedApps.Capacity.Submitted+turnedApps.Fair.Submitted)},
-		{"apply", r.Apply, fmt.Sprintf("%d times kill -9 of `yarn apply`: in the end the configuration is the old one %d times and the new one %d times, each as the journal says; %d applications have all ended well. (%d more times it had ended before it was killed.)",
-			ends["old"]+ends["new"], ends["old"], ends["new"], r.Apply.appTotals().Apps.Submitted, ends["ended"])},
-		{"restarts", r.Restarts, fmt.Sprintf("%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
-			len(r.Restarts.rows()), r.Restarts.appTotals().Apps.Submitted)},
-		{"failovers", r.Failovers, fmt.Sprintf("%d failovers: the same, with %d applications.", len(r.Failovers.rows()), r.Failovers.appTotals().Apps.Submitted)},
-		{"kerberos", r.Kerberos, fmt.Sprintf("%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(r.Kerberos.rows()))},
-		{"lies", r.Faults, fmt.Sprintf("%d lies and refusals: no harmful change, one clear line each.", len(r.Faults.rows()))},
-		{"size", r.Size, fmt.Sprintf("one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20)},
-	} {
-		if heads, misses := p.of.held(); len(heads) > 0 {
-			all = append(all, verdict{p.name, p.text, heads, misses})
-		}
-	}
+	killed("kills", "%d times kill -9, %d of them with the guard: the value found is in place after each, and %d applications have all ended well.")
+	killed("knobs", "%d times kill -9 while several knobs were turned, %d of them with the guard: every property of every queue and the queue and priority of every application are as found after each, and %d applications have all ended well.")
+	add("apply", "%d times kill -9 of `yarn apply`: in the end the configuration is the old one %d times and the new one %d times, each as the journal says; %d applications have all ended well. (%d more times it had ended before it was killed.)",
+		ends["old"]+ends["new"], ends["old"], ends["new"], r["apply"].appTotals().Apps.Submitted, ends["ended"])
+	add("restarts", "%d restarts of the ResourceManager: nothing is written before all nodes are back, the steerer goes on, the value found is in place at the end, and %d applications have all ended well.",
+		len(rows[Gap](r["restarts"])), r["restarts"].appTotals().Apps.Submitted)
+	add("failovers", "%d failovers: the same, with %d applications.", len(rows[Gap](r["failovers"])), r["failovers"].appTotals().Apps.Submitted)
+	add("kerberos", "%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(rows[Secured](r["kerberos"])))
+	add("lies", "%d lies and refusals: no harmful change, one clear line each.", len(rows[FaultResult](r["lies"])))
+	add("size", "one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20)
 	return all
 }
 
 //go:embed endurance.md.tmpl
 var pageText string
 
-// Report writes the page from the raw data.
-func Report(dir, page string) (string, error) {
-	r, err := read(dir)
-	if err != nil {
-		return "", err
+// data is what the page shows: the runs of each part by its name, and what is counted over them.
+func (r records) data() map[string]any {
+	totals := r["kills"].appTotals()
+	totals.Apps = r["lies"].appTotals().Apps
+	data := map[string]any{"Verdicts": r.verdicts(), "Totals": totals, "KnobTotals": r["knobs"].appTotals()}
+	if sizes := rows[Size](r["size"]); len(sizes) > 1 {
+		data["Paths"] = sizes[len(sizes)-2].Paths
 	}
-	return r.page(page)
+	for part, runs := range r {
+		data[part] = runs
+	}
+	return data
 }
 
-func (r *records) page(file string) (string, error) {
-	totals := r.Kills.appTotals()
-	totals.Apps = r.Faults.appTotals().Apps
-	var paths []string
-	if rows := r.Size.rows(); len(rows) > 1 {
-		paths = rows[len(rows)-2].Paths
-	}
-	return evidence.Page(pageText, file, struct {
-		*records
-		Verdicts           []verdict
-		Totals, KnobTotals Sum
-		Paths              []string
-	}{r, r.verdicts(), totals, r.Knobs.appTotals(), paths}, template.FuncMap{
-		"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series[Kill]) []string { return l[len(l)-1].Sum.Tried },
-		"kills": countKills, "guards": func(l series[Apply]) string { return tally(l, func(a *Apply) string { return a.Guard }) },
-		"states": func(l series[Apply]) string {
-			return tally(l, func(a *Apply) string {
-				return fmt.Sprintf("%s (journal open: %v), then %s (restored by: %s):", a.Left, a.Open, a.Final, cmp.Or(a.By, "nobody"))
-			})
-		}, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
-	})
+var pageFuncs = template.FuncMap{
+	"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series) []string { return l[len(l)-1].Sum.Tried },
+	"kills": countKills, "guards": func(l series) string { return tally(l, func(a *Apply) string { return a.Guard }) },
+	"states": func(l series) string {
+		return tally(l, func(a *Apply) string {
+			return fmt.Sprintf("%s (journal open: %v), then %s (restored by: %s):", a.Left, a.Open, a.Final, cmp.Or(a.By, "nobody"))
+		})
+	}, "spread": spread, "seconds": seconds, "said": said, "asked": asked, "oneLine": oneLine, "short": short, "cell": cell, "trim": strings.TrimSpace, "mb": func(bytes int64) int64 { return bytes >> 20 },
 }
 
 // said are up to four messages of the steerer while the ResourceManager was away.
-func said(l series[Gap]) (list []string) {
-	for _, g := range l.rows() {
+func said(l series) (list []string) {
+	for _, g := range rows[Gap](l) {
 		if g.Why != "" && !slices.Contains(list, g.Why) && len(list) < 4 {
 			list = append(list, g.Why)
 		}
@@ -165,9 +135,9 @@ type killCount struct {
 }
 
 // countKills counts those of all runs with a scheduler; "": with both.
-func countKills(list series[Kill], scheduler string) killCount {
+func countKills(list series, scheduler string) killCount {
 	c := killCount{By: map[string]int{}, Held: map[string]int{}}
-	for _, k := range list.rows() {
+	for _, k := range rows[Kill](list) {
 		if scheduler != "" && k.Scheduler != scheduler {
 			continue
 		}
@@ -196,11 +166,11 @@ func countKills(list series[Kill], scheduler string) killCount {
 }
 
 // tally counts the kills of "yarn apply" by one of their properties.
-func tally(list series[Apply], of func(*Apply) string) string {
+func tally(list series, of func(*Apply) string) string {
 	m := map[string]int{}
-	for _, a := range list.rows() {
+	for _, a := range rows[Apply](list) {
 		if !a.Ended {
-			m[of(&a)]++
+			m[of(a)]++
 		}
 	}
 	return counts(m)

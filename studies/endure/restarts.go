@@ -55,14 +55,14 @@ type outage struct {
 }
 
 // outages runs the outages and checks the outcome.
-func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) error {
+func (s *Study) outages(ctx context.Context, t *sheet, y *yard, o *outage) error {
 	l := &o.load
 	l.c, l.queue, l.apps, l.hold, l.runs = y.Cluster, y.queue, 24, 5000, true
 	if err := l.begin(ctx, y.rm); err != nil {
 		return err
 	}
 	defer l.cancel()
-	p, err := y.steer(s.Binary, "", nil, append(lively("300ms"), o.args...)...)
+	p, err := y.steer(s.bin, "", nil, append(lively("300ms"), o.args...)...)
 	if err != nil {
 		return err
 	}
@@ -78,10 +78,7 @@ func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) 
 		if err != nil {
 			return err
 		}
-		t.Rows = append(t.Rows, g)
-		if g.Miss != "" {
-			t.Sum.miss("%s %d (%s): %s", g.Kind, g.N, g.Store, g.Miss)
-		}
+		t.add(&g, g.Miss, "%s %d (%s)", g.Kind, g.N, g.Store)
 	}
 	took, ok := p.Stop(40 * time.Second)
 	same, obeyed := y.set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return y.set.obeyed(ctx) })
@@ -97,20 +94,19 @@ func (s *Study) outages(ctx context.Context, t *sheet[Gap], y *yard, o *outage) 
 
 // restarts restarts the ResourceManager under a steerer, alternately with SIGTERM and kill -9, first with a configuration store that
 // forgets, then with a persistent one.
-func (s *Study) restarts(ctx context.Context) error {
-	t := sheet[Gap]{Head: s.head("restarts")}
+func (s *Study) restarts(ctx context.Context, t *sheet) error {
 	for i, store := range []string{"memory", "fs"} {
 		if n := (s.Restarts + i) / 2; n > 0 {
-			if err := s.restartsOf(ctx, &t, store, n); err != nil {
+			if err := s.restartsOf(ctx, t, store, n); err != nil {
 				return err
 			}
 		}
 	}
-	return t.save(s.Dir)
+	return nil
 }
 
-func (s *Study) restartsOf(ctx context.Context, t *sheet[Gap], store string, n int) error {
-	y, err := s.open(ctx, "restarts-"+store, queue, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.Work, "restarts-"+store))})
+func (s *Study) restartsOf(ctx context.Context, t *sheet, store string, n int) error {
+	y, err := s.open(ctx, "restarts-"+store, queue, hadoop.Options{ConfStore: store, Site: recovering(filepath.Join(s.work, "restarts-"+store))})
 	if err != nil {
 		return err
 	}
@@ -179,8 +175,7 @@ func (s *Study) gap(ctx context.Context, g *Gap, p *steerer.Process, w *watcher,
 
 // failovers kills the active one of two ResourceManagers under a steerer, repeatedly. Applications and the scheduler's
 // configuration are in ZooKeeper, and so is, for the last of them, the steerer's lock.
-func (s *Study) failovers(ctx context.Context) error {
-	t := sheet[Gap]{Head: s.head("failovers")}
+func (s *Study) failovers(ctx context.Context, t *sheet) error {
 	dir, err := s.folder("failovers")
 	if err != nil {
 		return err
@@ -228,14 +223,14 @@ func (s *Study) failovers(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := s.outages(ctx, &t, y, &o); err != nil {
+		if err := s.outages(ctx, t, y, &o); err != nil {
 			return err
 		}
 		if err := y.set.set(ctx, ""); err != nil { // restore for the next round
 			return err
 		}
 	}
-	return t.save(s.Dir)
+	return nil
 }
 
 // watcher samples the ResourceManager directly, past the steerer, to know when it was away and when it had no nodes.

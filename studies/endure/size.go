@@ -56,8 +56,7 @@ var bigQueues = map[string]string{
 
 // size gives the steerer a ResourceManager with hundreds of nodes under load and ever longer lists of applications: a fifth
 // waits in the steered queue, a fifth in another, the rest has ended.
-func (s *Study) size(ctx context.Context) error {
-	t := sheet[Size]{Head: s.head("size")}
+func (s *Study) size(ctx context.Context, t *sheet) error {
 	dir, err := s.folder("size")
 	if err != nil {
 		return err
@@ -120,11 +119,11 @@ func (s *Study) size(ctx context.Context) error {
 			}
 			s.say("%s, %d applications: first sample %.0f ms, then %.0f (at most %.0f) ms, %.1f requests, %.0f KB, %d MB %s", mode, row.Listed,
 				row.First, row.Median, row.Most, row.Requests, row.Bytes/1e3, row.RSS>>20, row.Miss)
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, &row)
 		}
 	}
-	t.Sum.Misses = judge(t.Rows)
-	return t.save(s.Dir)
+	t.Sum.Misses = judge(rows[Size](series{t}))
+	return nil
 }
 
 // cycle runs the steerer through some samples and measures them from outside.
@@ -139,7 +138,7 @@ func (s *Study) cycle(ctx context.Context, x *Proxy, y yard, mode string) (Size,
 	if mode == "observe" {
 		y.journal = ""
 	}
-	p, err := y.steer(s.Binary, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "interval=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
+	p, err := y.steer(s.bin, x.URL, nil, "--policy", "cbt", "--cpu", "allocation", "--set", "interval=1s", "--set", "after-increase=1s", "--set", "settle=0s", "--set", "warm=0s", "--min", "0.05", "--max", "0.9")
 	if err != nil {
 		return row, err
 	}
@@ -254,7 +253,7 @@ func states(query string) string {
 }
 
 // judge checks the rows against the bars.
-func judge(rows []Size) (misses []string) {
+func judge(rows []*Size) (misses []string) {
 	for _, mode := range []string{"observe", "act"} {
 		var few, many float64
 		for _, r := range rows {

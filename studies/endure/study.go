@@ -2,112 +2,114 @@ package endure
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
 // Study runs all or some of the parts.
 type Study struct {
-	Kills     int      // of the steerer, over both schedulers; 200
-	Knobs     int      // kills with each scheduler while several knobs are turned; 50
-	Applies   int      // kills of "yarn apply"; 50
-	Restarts  int      // of the ResourceManager; 5
-	Failovers int      // from one ResourceManager to the other; 5
-	Apps      []int    // applications in the ResourceManager's list, one size after another; 100, 1,000, 10,000
-	Nodes     int      // of the large cluster; 500
-	Brief     bool     // faults: only the few that need no waiting, each for a short time
-	Only      []string // parts; all
-	Seed      uint64   // of the kill times
+	Kills     int    // of the steerer, over both schedulers
+	Knobs     int    // kills with each scheduler while several knobs are turned
+	Applies   int    // kills of "yarn apply"
+	Restarts  int    // of the ResourceManager
+	Failovers int    // from one ResourceManager to the other
+	Apps      []int  // applications in the ResourceManager's list, one size after another
+	Nodes     int    // of the large cluster
+	Brief     bool   // faults: only the few that need no waiting, each for a short time
+	Seed      uint64 // of the kill times
 
-	Dir    string // of the raw data
-	Work   string // of the daemons, kept; "": a temporary one
-	Binary string // the command; "": it is built
-	Log    io.Writer
-
-	program string // the command's version
-	log     *log.Logger
+	work, bin string // the folder of the daemons, and the command
+	log       *log.Logger
 }
 
 // part is one kind of fault.
 type part struct {
 	name string
-	run  func(s *Study, ctx context.Context) error
+	row  func() any // an empty row of its record
+	run  func(s *Study, ctx context.Context, t *sheet) error
 }
 
 // parts are in the order of the page.
 var parts = []part{
-	{"kills", (*Study).kills}, {"knobs", (*Study).knobs}, {"apply", (*Study).applies}, {"restarts", (*Study).restarts}, {"failovers", (*Study).failovers}, {"kerberos", (*Study).kerberos},
-	{"lies", (*Study).faults}, {"size", (*Study).size},
+	{"kills", row[Kill], (*Study).kills}, {"knobs", row[Kill], (*Study).knobs}, {"apply", row[Apply], (*Study).applies}, {"restarts", row[Gap], (*Study).restarts},
+	{"failovers", row[Gap], (*Study).failovers}, {"kerberos", row[Secured], (*Study).kerberos}, {"lies", row[FaultResult], (*Study).faults}, {"size", row[Size], (*Study).size},
 }
 
-// Parts are the names that Only may have.
-func Parts() []string {
-	var names []string
-	for _, p := range parts {
-		names = append(names, p.name)
-	}
-	return names
-}
+func row[R any]() any { return new(R) }
 
-// Run runs the selected parts one after another and records what happened. A part with a miss is not an error; the
-// page and Misses report it.
-func (s *Study) Run(ctx context.Context) error {
-	for _, name := range s.Only {
-		if !slices.Contains(Parts(), name) {
-			return fmt.Errorf("unknown part %q: choose from %s", name, strings.Join(Parts(), ", "))
-		}
+// Study declares it: the parts are its ways. A part with a miss is not an error; the page and the verdict report it.
+func (s *Study) Study() *harness.Study[sheet] {
+	h := &harness.Study[sheet]{Folder: "endure", File: filepath.Join("..", "endurance.md"), Command: true, Template: pageText}
+	h.Flags = func(f *flag.FlagSet) {
+		s.Apps = []int{100, 1000, 10000}
+		f.IntVar(&s.Kills, "kills", 200, "number of kills of the steerer, over both schedulers")
+		f.IntVar(&s.Knobs, "knobs", 50, "number of kills with each scheduler while the steerer turns knobs of several queues and applications")
+		f.IntVar(&s.Applies, "applies", 50, "number of kills of yarn apply")
+		f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
+		f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
+		f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
+		f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
+		f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
 	}
-	s.log = log.New(cmp.Or(s.Log, io.Discard), "", log.Ltime)
-	work, clean, err := host.Folder(s.Work, "endure")
-	if err != nil {
-		return err
-	}
-	defer clean()
-	if s.Work == "" { // a steerer of another account uses it
-		if err := os.Chmod(work, 0o755); err != nil {
-			return err
-		}
-	}
-	s.Work = work
-	if s.program, err = evidence.Program(s.Dir, s.Binary); err != nil {
-		return err
-	}
-	if s.Binary == "" {
-		if s.Binary, err = host.Build(ctx, s.Work, host.Product); err != nil {
-			return err
-		}
-	}
+	h.Order = func(int) []string { return h.Ways }
 	for _, p := range parts {
-		if len(s.Only) > 0 && !slices.Contains(s.Only, p.name) {
-			continue
-		}
-		s.say("%s", p.name)
-		if err := p.run(s, ctx); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
+		h.Ways = append(h.Ways, p.name)
 	}
-	return nil
+	h.Ready = func(_ context.Context, bench *harness.Bench) error {
+		work, clean, err := host.Folder(bench.Work, "endure")
+		if err != nil {
+			return err
+		}
+		bench.Defer(clean)
+		s.work, s.bin, s.log = work, bench.Bin, log.New(bench.Log, "", log.Ltime)
+		if bench.Work == "" { // a steerer of another account uses what was made here
+			err = os.Chmod(work, 0o755)
+		}
+		if bench.Binary == "" {
+			err = errors.Join(err, os.Chmod(filepath.Dir(s.bin), 0o755))
+		}
+		return err
+	}
+	h.Run = func(ctx context.Context, now *harness.Run) (*sheet, string, error) {
+		t := &sheet{Head: Head{Part: now.Way, At: now.Began.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed}}
+		err := parts[slices.Index(h.Ways, now.Way)].run(s, ctx, t)
+		return t, fmt.Sprintf("%d rows, %d misses", len(t.Rows), len(t.Sum.Misses)), err
+	}
+	h.Keep = func(began *evidence.Run, t *sheet) (evidence.Run, error) { return t.keep(h.Dir, began) }
+	h.Stored = func() ([]evidence.Run, []*sheet, error) { return stored(h.Dir) }
+	h.Facts = func(_ context.Context, _ []evidence.Run, list []*sheet) (map[string]any, template.FuncMap, error) {
+		return recordsOf(list).data(), pageFuncs, nil
+	}
+	h.Verdict = func() error {
+		_, list, err := stored(h.Dir)
+		if misses := recordsOf(list).misses(); len(misses) > 0 {
+			err = fmt.Errorf("%d checks failed: see the page", len(misses))
+		}
+		return err
+	}
+	return h
 }
 
 func (s *Study) say(format string, args ...any) { s.log.Printf(format, args...) }
 
 // folder makes a new folder in the work folder.
 func (s *Study) folder(name string) (string, error) {
-	dir := filepath.Join(s.Work, name)
+	dir := filepath.Join(s.work, name)
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
@@ -126,16 +128,18 @@ type Head struct {
 	Run evidence.Run `json:"-"` // its line of the ledger
 }
 
-func (s *Study) head(part string) Head {
-	run := evidence.Begin(s.program)
-	return Head{Part: part, At: run.At, Hadoop: hadoop.Default, Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: s.Seed, Run: *run}
+// sheet is the record of one run of a part: one JSON object per line, the head first and the summary last.
+type sheet struct {
+	Head Head
+	Rows []any // pointers
+	Sum  Sum
 }
 
-// sheet is the raw data of one run of a part: one JSON object per line, the head first and the summary last.
-type sheet[R any] struct {
-	Head Head
-	Rows []R
-	Sum  Sum
+// add adds a row, and its miss under a name, if it has one.
+func (t *sheet) add(row any, miss, name string, args ...any) {
+	if t.Rows = append(t.Rows, row); miss != "" {
+		t.Sum.miss("%s: %s", fmt.Sprintf(name, args...), miss)
+	}
 }
 
 // Sum is the summary of a part's rows.
@@ -156,23 +160,17 @@ func (s *Sum) miss(format string, args ...any) {
 // recordExt is the file extension of records.
 const recordExt = ".jsonl"
 
-// save stores it beside the part's earlier runs.
-func (t *sheet[R]) save(dir string) error {
-	lines := []any{t.Head}
-	for i := range t.Rows {
-		lines = append(lines, t.Rows[i])
-	}
+// keep stores it beside the part's earlier runs.
+func (t *sheet) keep(dir string, began *evidence.Run) (evidence.Run, error) {
 	var b bytes.Buffer
-	err := hadoop.WriteLines(&b, append(lines, t.Sum))
-	if err != nil {
-		return err
+	if err := hadoop.WriteLines(&b, slices.Concat([]any{t.Head}, t.Rows, []any{t.Sum})); err != nil {
+		return *began, err
 	}
-	t.Head.Run, err = t.Head.Run.Keep(dir, t.Head.Part, recordExt, b.Bytes())
-	return err
+	return began.Keep(dir, t.Head.Part, recordExt, b.Bytes())
 }
 
 // load reads one record.
-func (t *sheet[R]) load(file string) error {
+func (t *sheet) load(file string, row func() any) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -182,50 +180,52 @@ func (t *sheet[R]) load(file string) error {
 		return fmt.Errorf("reading %s: truncated", file)
 	}
 	last := len(all) - 1
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"Head":%s,"Rows":[%s],"Sum":%s}`, all[0], bytes.Join(all[1:last], []byte(",")), all[last]), t); err != nil {
+	err = errors.Join(json.Unmarshal(all[0], &t.Head), json.Unmarshal(all[last], &t.Sum))
+	for _, line := range all[1:last] {
+		r := row()
+		err = errors.Join(err, json.Unmarshal(line, r))
+		t.Rows = append(t.Rows, r)
+	}
+	if err != nil {
 		return fmt.Errorf("reading %s: %w", file, err)
 	}
 	return nil
 }
 
-// series is every run of a part, in the order of their numbers.
-type series[R any] []sheet[R]
-
-// load reads all of them; none if the part was never run.
-func (l *series[R]) load(dir, part string) error {
-	runs, err := evidence.Series(dir, part, recordExt)
-	if err != nil {
-		return err
-	}
-	for i := range runs {
-		var t sheet[R]
-		if err := t.load(filepath.Join(dir, runs[i].File)); err != nil {
-			return err
+// stored reads all runs of all parts, in the order of the page and of their numbers.
+func stored(dir string) (all []evidence.Run, list []*sheet, err error) {
+	for _, p := range parts {
+		runs, err := evidence.Series(dir, p.name, recordExt)
+		if err != nil {
+			return nil, nil, err
 		}
-		t.Head.Run = runs[i]
-		*l = append(*l, t)
+		for _, run := range runs {
+			t := &sheet{}
+			if err := t.load(filepath.Join(dir, run.File), p.row); err != nil {
+				return nil, nil, err
+			}
+			t.Head.Run = run
+			all, list = append(all, run), append(list, t)
+		}
 	}
-	return nil
+	return all, list, nil
 }
 
+// series are all runs of a part.
+type series []*sheet
+
 // rows are the rows of all runs.
-func (l series[R]) rows() (all []R) {
-	for i := range l {
-		all = append(all, l[i].Rows...)
+func rows[R any](l series) (all []*R) {
+	for _, t := range l {
+		for _, r := range t.Rows {
+			all = append(all, r.(*R))
+		}
 	}
 	return all
 }
 
-// held are the heads and the misses of all runs.
-func (l series[R]) held() (heads []Head, misses [][]string) {
-	for i := range l {
-		heads, misses = append(heads, l[i].Head), append(misses, l[i].Sum.Misses)
-	}
-	return heads, misses
-}
-
 // appTotals counts the applications of all runs, and those that succeeded; Apps includes AppsEach.
-func (l series[R]) appTotals() (all Sum) {
+func (l series) appTotals() (all Sum) {
 	for i := range l {
 		sum := &l[i].Sum
 		all.Capacity.add(sum.Capacity)

@@ -1,31 +1,25 @@
-// Package live compares the simulator with real Hadoop daemons: not SLS, which has simulated nodes, but a ResourceManager and
-// NodeManagers as separate processes that talk over the network.
-//
-// There are two such studies. In "AMs", hundreds of unmanaged applications request thousands of real allocations; the same
-// workload, the same XML and the phases of the nodes' heartbeats go to the simulator. In "mapreduce", MapReduce jobs run under
-// one set of settings, their history is imported as an operator would, the simulator predicts the effect of other settings,
-// and the cluster then runs under those.
-//
-// A third, "cycles", measures an input of the simulator: the cycles per byte of Hadoop's own examples.
-//
-// All measurements are stored as records, so that anybody can recompute the report without Hadoop.
+// Package live has the studies that compare the simulator, and what the product says and does, with real Hadoop daemons: not SLS, which has simulated nodes, but a
+// ResourceManager and NodeManagers as separate processes that talk over the network. Each study is a declaration on package harness, in a file of its own: AMs
+// (unmanaged applications; every decision of the scheduler is compared), MapReduce, Sized, Settings, Deadlines, ETA, Watched and Cycles.
 package live
 
 import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/unit"
@@ -35,59 +29,45 @@ import (
 // AMs is a study of AMs.
 type AMs struct {
 	Size Size
-	Runs int    // besides those already stored
-	Dir  string // of the records and the report
-	Work string // of the daemons; "": a temporary folder
-	Log  io.Writer
 }
 
-// Record runs the workload on real daemons and stores a record of each run.
-func (m *AMs) Record(ctx context.Context) error {
-	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
-	defer end()
+// Study declares it.
+func (m *AMs) Study() *harness.Study[Record] {
+	return &harness.Study[Record]{
+		Options: harness.Options{Repetitions: 3}, Folder: "masters", File: "report.md", Small: func() { m.Size = Mini }, Nice: -18, Ready: warmUp(""), Run: m.run, Series: "run",
+		Lab: func() hadoop.Options {
+			o := lab(amsQueues(), m.Size.Nodes, m.Size.NodeGB)
+			o.ConfStore, o.Site, o.Debug = "file", site(m.Size.NodeGB<<10, 512), slices.Concat(hadoop.DebugBeats, hadoop.DebugTicks)
+			return o
+		},
+		Template: amsPage,
+		Facts: func(ctx context.Context, _ []evidence.Run, records []*Record) (map[string]any, template.FuncMap, error) {
+			c, err := compare(ctx, records)
+			if err != nil {
+				return nil, nil, err
+			}
+			return c.data(), amsFuncs, nil
+		},
+	}
+}
+
+// run runs the workload on real daemons.
+func (m *AMs) run(ctx context.Context, now *harness.Run) (*Record, string, error) {
 	apps := m.Size.made()
-	c, down, err := hadoop.UpIn(ctx, m.Work, hadoop.Options{
-		SchedulerXML: amsQueues(), ConfStore: "file", Nodes: m.Size.Nodes, NodeMB: m.Size.NodeMB, NodeVcores: 1024, Site: site(m.Size.NodeMB, 512),
-		Debug: append(append([]string{}, hadoop.DebugBeats...), hadoop.DebugTicks...), RMHeapMB: 768, Log: m.Log,
-	})
+	res, err := now.Cluster.AMs(ctx, apps, hadoop.AMsOptions{})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	defer down()
-	siteXML, err := os.ReadFile(filepath.Join(c.Conf(), "yarn-site.xml"))
+	rec := &Record{Hadoop: now.Cluster.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{now.Began.Load[0], host.LoadAverage(host.OneMinute)}, Queues: amsQueues(), Workload: apps}
+	siteXML, err := os.ReadFile(filepath.Join(now.Cluster.Conf(), "yarn-site.xml"))
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	fmt.Fprintf(m.Log, "a few applications to warm the daemons up\n")
-	if _, err := c.AMs(ctx, warm(), hadoop.AMsOptions{}); err != nil {
-		return err
+	rec.Site = string(siteXML)
+	if rec.Nodes, err = nodesOf(now.Cluster, m.Size.NodeGB<<10); err != nil {
+		return nil, "", err
 	}
-	program, err := evidence.Program(m.Dir, "")
-	if err != nil {
-		return err
-	}
-	for run := 1; run <= m.Runs; run++ {
-		began := evidence.Begin(program)
-		res, err := c.AMs(ctx, apps, hadoop.AMsOptions{})
-		if err != nil {
-			return err
-		}
-		rec := &Record{
-			Hadoop: c.Version, At: time.Now().UTC().Truncate(time.Second), Load: [2]float64{began.Load[0], host.LoadAverage(host.OneMinute)}, Site: string(siteXML), Queues: amsQueues(), Workload: apps,
-		}
-		if rec.Nodes, err = nodesOf(c, m.Size.NodeMB); err != nil {
-			return err
-		}
-		if err := rec.fill(c, &res); err != nil {
-			return fmt.Errorf("run %d: %w", run, err)
-		}
-		if _, err := began.KeepJSON(m.Dir, amsSeries, rec); err != nil {
-			return err
-		}
-		fmt.Fprintf(m.Log, "run %d: %d applications, %d containers in %.0f s; load %.1f\n", run, len(rec.Apps), len(rec.Containers),
-			res.Cost.Wall.Seconds(), rec.Load[1])
-	}
-	return nil
+	return rec, fmt.Sprintf("%d applications, %d containers in %.0f s", len(rec.Apps), len(rec.Containers), res.Cost.Wall.Seconds()), rec.fill(now.Cluster, &res)
 }
 
 // nodesOf are the nodes of a lab, each with that memory.
@@ -102,9 +82,6 @@ func nodesOf(c *hadoop.Cluster, mb int) (list []NodeRecord, err error) {
 	}
 	return list, nil
 }
-
-// amsSeries is the series name of the records.
-const amsSeries = "run"
 
 // warm is a warm-up workload for the daemons' JIT compilers.
 func warm() []hadoop.Application {
@@ -139,13 +116,13 @@ type Size struct {
 	Apps, Containers int
 	Over             hadoop.Millis    // arrivals
 	Hold             [2]hadoop.Millis // of containers: min and max
-	Nodes, NodeMB    int
+	Nodes, NodeGB    int
 }
 
 // Sizes of the study and of its miniature.
 var (
-	Full = Size{Apps: 200, Containers: 2000, Over: 200_000, Hold: [2]hadoop.Millis{5000, 40_000}, Nodes: 4, NodeMB: 88 << 10}
-	Mini = Size{Apps: 24, Containers: 200, Over: 12_000, Hold: [2]hadoop.Millis{2000, 8000}, Nodes: 3, NodeMB: 40 << 10}
+	Full = Size{Apps: 200, Containers: 2000, Over: 200_000, Hold: [2]hadoop.Millis{5000, 40_000}, Nodes: 4, NodeGB: 88}
+	Mini = Size{Apps: 24, Containers: 200, Over: 12_000, Hold: [2]hadoop.Millis{2000, 8000}, Nodes: 3, NodeGB: 40}
 )
 
 // sizes of containers, MB, with their frequencies in percent.

@@ -17,9 +17,9 @@ import (
 	"github.com/yardmaster/yardmaster/studies/conform"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/experiment"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
-	"github.com/yardmaster/yardmaster/studies/lab/steerer"
 	"github.com/yardmaster/yardmaster/whatif/goal"
 	"github.com/yardmaster/yardmaster/whatif/watch"
 	"github.com/yardmaster/yardmaster/workload"
@@ -33,23 +33,23 @@ const perturbed = 41
 
 // queueTimes collects the elapsed times of queues, in seconds.
 type queueTimes struct {
-	of  map[string][]float64
-	err error
+	byQueue map[string][]float64
+	err     error
 }
 
 func (q *queueTimes) add(id, queue string, submit, end int64) {
-	if q.of == nil {
-		q.of = map[string][]float64{}
+	if q.byQueue == nil {
+		q.byQueue = map[string][]float64{}
 	}
 	if end < submit {
 		q.err = fmt.Errorf("%s has not ended", id)
 	}
-	q.of[short(queue)] = append(q.of[short(queue)], float64(end-submit)/1000)
+	q.byQueue[short(queue)] = append(q.byQueue[short(queue)], float64(end-submit)/1000)
 }
 
 func (q *queueTimes) means() (experiment.Metrics, error) {
 	out := experiment.Metrics{}
-	for queue, t := range q.of {
+	for queue, t := range q.byQueue {
 		out[queue] = result.Mean(t).Mean
 	}
 	return out, q.err
@@ -57,34 +57,23 @@ func (q *queueTimes) means() (experiment.Metrics, error) {
 
 // history imports the cluster as an operator would, and stores that with the jobs of one run. Of MapReduce jobs it has what the import found. Of
 // an unmanaged application a ResourceManager knows only totals, so it has what the application itself knows: how long it held each container.
-func (r *round) history(ctx context.Context, rec *SizedRecord) (file string, err error) {
-	dir, clean, err := host.Folder("", "import")
+func (r *SizedRecord) history(ctx context.Context, now *harness.Run) (file string, err error) {
+	dir, clean, err := host.Folder("", "history")
 	if err != nil {
 		return "", err
 	}
 	defer clean()
-	into, kept := filepath.Join(dir, "import"), filepath.Join(dir, "kept")
-	args := []string{"import", "yarn", "--rm", r.lab.RM(), "--user", admin, "--since", "1d", "-o", into}
-	if len(rec.Jobs) > 0 {
-		args = append(args, "--history", r.lab.History(), "--webhdfs", r.lab.NameNode())
-		if err := host.Sleep(ctx, settled); err != nil {
-			return "", err
-		}
-	}
-	if out, err := steerer.Run(ctx, r.bin, "", args...); err != nil {
-		return "", fmt.Errorf("importing: %w\n%s", err, out)
-	}
-	if err := keepImport(into, kept); err != nil {
+	if err := importInto(ctx, now, now.Cluster, len(r.Jobs) > 0, settled, dir); err != nil {
 		return "", err
 	}
-	list, err := rec.observed(filepath.Join(kept, jobsFile))
+	list, err := r.observed(filepath.Join(dir, jobsFile))
 	if err == nil {
-		err = writeJobs(filepath.Join(kept, jobsFile), list, "a run of the study of settings")
+		err = writeJobs(filepath.Join(dir, jobsFile), list, "a run of the study of settings")
 	}
 	if err != nil {
 		return "", err
 	}
-	run, err := evidence.Begin(r.version).KeepTree(r.plan.Dir, historySeries, kept)
+	run, err := evidence.Begin(now.Program).KeepTree(now.Dir, historySeries, dir)
 	return run.File, err
 }
 
@@ -104,12 +93,7 @@ func (r *SizedRecord) observed(imported string) (workload.Slice, error) {
 	for i, j := range all {
 		j.Name, j.Observed = j.ID, &workload.Observed{Launch: j.Submit, Finish: millis(r.End[i])}
 	}
-	in, err := jobfile.Open(imported)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }() // read only
-	found, err := workload.ReadAll(in)
+	found, err := readJobs(imported)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +109,15 @@ func (r *SizedRecord) observed(imported string) (workload.Slice, error) {
 	}
 	slices.SortStableFunc(all, func(a, b *workload.Job) int { return int(a.Submit - b.Submit) })
 	return all, nil
+}
+
+func readJobs(file string) (workload.Slice, error) {
+	in, err := jobfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	return workload.ReadAll(in)
 }
 
 func writeJobs(file string, list workload.Slice, source string) error {
@@ -215,19 +208,11 @@ func (c *liveChange) Verdict() judged {
 	return met
 }
 
-// live are all changes of the study, with what was recorded of each before it was made.
-func (s *Settings) live() (list []*liveChange, first *SizedRecord, err error) {
-	arms, err := settingsArms()
+// liveChanges are all changes of the study, with what was recorded of each before it was made.
+func liveChanges(dir string, runs []evidence.Run, records []*SizedRecord) (list []*liveChange, err error) {
+	kept, said, err := evidence.ReadSeries[Prediction](dir, predictionSeries)
 	if err != nil {
-		return nil, nil, err
-	}
-	runs, records, err := evidence.ReadSeries[SizedRecord](s.Dir, liveSeries)
-	if err != nil {
-		return nil, nil, err
-	}
-	kept, said, err := evidence.ReadSeries[Prediction](s.Dir, predictionSeries)
-	if err != nil || len(records) == 0 {
-		return nil, nil, err
+		return nil, err
 	}
 	before := map[int]experiment.Metrics{} // by repetition
 	asItWas := map[int]*SizedRecord{}
@@ -235,7 +220,7 @@ func (s *Settings) live() (list []*liveChange, first *SizedRecord, err error) {
 		if r.Arm == asItIs {
 			asItWas[r.Repetition] = r
 			if before[r.Repetition], err = r.Elapsed(); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
@@ -245,18 +230,18 @@ func (s *Settings) live() (list []*liveChange, first *SizedRecord, err error) {
 		}
 		k := slices.IndexFunc(kept, func(p evidence.Run) bool { return p.File == r.Prediction })
 		if k < 0 || !kept[k].At.Before(r.Zero.Time()) || len(said[k].AsItIs) != len(said[k].Replays) {
-			return nil, nil, fmt.Errorf("%s has no prediction that was recorded before it", runs[i].File)
+			return nil, fmt.Errorf("%s has no prediction that was recorded before it", runs[i].File)
 		}
 		after, err := r.Elapsed()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, q := range settingsQueues {
 			c := &liveChange{
 				Repetition: r.Repetition, Arm: r.Arm, Queue: q, Before: before[r.Repetition][q], After: after[q],
 				Run: runs[i], Predicted: kept[k], Zero: r.Zero.Time(),
 			}
-			c.Subject = slices.ContainsFunc(arms, func(a settingsArm) bool { return a.Name == r.Arm && a.Queue == q })
+			c.Subject = slices.ContainsFunc(settingsArms, func(a settingsArm) bool { return a.Name == r.Arm && a.Queue == q })
 			changes := make([]float64, len(said[k].Replays))
 			for n := range changes {
 				changes[n] = said[k].Replays[n][q]/said[k].AsItIs[n][q] - 1
@@ -264,15 +249,15 @@ func (s *Settings) live() (list []*liveChange, first *SizedRecord, err error) {
 			c.Said, c.Low, c.High = result.Mean(changes).Mean, result.Quantile(changes, 0.025), result.Quantile(changes, 0.975)
 			c.Replayed = said[k].AsItIs[0][q]
 			if c.Watched, err = watched(asItWas[r.Repetition], r, q); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			list = append(list, c)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *liveChange) int {
-		return cmp.Or(cmp.Compare(armIndex(arms, a.Arm), armIndex(arms, b.Arm)), cmp.Compare(a.Repetition, b.Repetition))
+		return cmp.Or(cmp.Compare(armIndex(a.Arm), armIndex(b.Arm)), cmp.Compare(a.Repetition, b.Repetition))
 	})
-	return list, records[0], nil
+	return list, nil
 }
 
 // watched is what the watch of apply makes of the applications of two runs, one before a change and one since.
@@ -304,10 +289,6 @@ func (r *SizedRecord) watched(run string) (list []watch.App, lasted time.Duratio
 		add(j.ID, j.User, j.Queue, j.Submit, j.End, 0)
 	}
 	return list, lasted
-}
-
-func armIndex(arms []settingsArm, name string) int {
-	return slices.IndexFunc(arms, func(a settingsArm) bool { return a.Name == name })
 }
 
 // settingsQueues are the study's queues.

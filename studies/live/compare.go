@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -13,7 +12,6 @@ import (
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/studies/conform"
-	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -22,7 +20,6 @@ const maxError = 0.02
 
 // comparison is the result of a study of AMs.
 type comparison struct {
-	kept    []evidence.Run // lines of the ledger, by run
 	records []*Record
 	truths  []*conform.Outcome
 	ours    [3][]twoTimes // by knowledge and run
@@ -52,17 +49,10 @@ func begun(o *conform.Outcome) *conform.Outcome {
 	return &conform.Outcome{Submit: o.Submit, Start: o.Start, End: o.Start, Placed: o.Placed}
 }
 
-func (m *AMs) compare(ctx context.Context) (*comparison, error) {
-	c := &comparison{}
-	var err error
-	if c.kept, c.records, err = evidence.ReadSeries[Record](m.Dir, amsSeries); err != nil {
-		return nil, err
-	}
-	for _, r := range c.records {
+func compare(ctx context.Context, records []*Record) (*comparison, error) {
+	c := &comparison{records: records}
+	for _, r := range records {
 		c.truths = append(c.truths, r.outcome())
-	}
-	if len(c.records) == 0 {
-		return nil, fmt.Errorf("no records in %s; run the study without --offline first", m.Dir)
 	}
 	for k := nothing; k <= instants; k++ {
 		var all []*conform.Outcome
@@ -149,7 +139,7 @@ func (c *comparison) clouds(ctx context.Context) error {
 				return err
 			}
 			truth, ours := elapsed(c.truths[i]), elapsed(o)
-			x.Mean = append(x.Mean, off(average(ours), average(truth)))
+			x.Mean = append(x.Mean, off(result.Mean(ours).Mean, result.Mean(truth).Mean))
 			x.Median = append(x.Median, off(result.Quantile(ours, 0.5), result.Quantile(truth, 0.5)))
 			x.P95 = append(x.P95, off(result.Quantile(ours, 0.95), result.Quantile(truth, 0.95)))
 		}
@@ -168,14 +158,6 @@ func elapsed(o *conform.Outcome) []float64 {
 	}
 	slices.Sort(list)
 	return list
-}
-
-func average(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }
 
 // why says what the log has at the first decision that differs with all instants given.
@@ -213,17 +195,8 @@ func (r *Record) why(d *conform.Distance) string {
 //go:embed masters.md.tmpl
 var amsPage string
 
-// Report compares the records with the simulator, writes report.md beside them and returns its text and its file.
-func (m *AMs) Report(ctx context.Context) (text, file string, err error) {
-	c, err := m.compare(ctx)
-	if err == nil {
-		file = filepath.Join(m.Dir, "report.md")
-		text, err = c.write(file)
-	}
-	return text, file, err
-}
-
-func (c *comparison) write(file string) (string, error) {
+// data are the figures of the page.
+func (c *comparison) data() map[string]any {
 	r := c.records[0]
 	sizes, queues, users := map[int]bool{}, map[string]bool{}, map[string]bool{}
 	var last float64
@@ -261,12 +234,17 @@ func (c *comparison) write(file string) (string, error) {
 	for _, p := range c.spread {
 		lines = append(lines, line{Name: fmt.Sprintf("daemons: run %d against run %d", p.a, p.b), twoTimes: p.twoTimes})
 	}
-	return evidence.Page(amsPage, file, map[string]any{
+	return map[string]any{
 		"First": r, "Sizes": len(sizes), "Queues": len(queues), "Users": len(users), "Last": last, "Pressure": c.pressure(), "Met": c.met, "Verdicts": c.verdicts, "Overall": c.overall, "Lines": lines,
-		"Nudges": nudges, "Chance": c.nudged, "Times": elapsed(c.truths[0]), "Kept": c.kept, "Runs": c.runs(),
-	}, template.FuncMap{"spread": func(v []float64) string {
-		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*average(v), 100*slices.Min(v), 100*slices.Max(v))
-	}, "s": func(ms float64) float64 { return ms / 1000 }, "ms": func(t unit.Time) float64 { return 1000 * t.Seconds() }})
+		"Nudges": nudges, "Chance": c.nudged, "Times": elapsed(c.truths[0]), "Runs": c.runs(),
+	}
+}
+
+var amsFuncs = template.FuncMap{
+	"spread": func(v []float64) string {
+		return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f %%)", 100*result.Mean(v).Mean, 100*slices.Min(v), 100*slices.Max(v))
+	},
+	"s": func(ms float64) float64 { return ms / 1000 }, "ms": func(t unit.Time) float64 { return 1000 * t.Seconds() },
 }
 
 // pressure says how tight the limits were.

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -26,11 +26,7 @@ import (
 
 // Cycles measures the CPU cycles of Hadoop's own examples per byte and per process start.
 type Cycles struct {
-	Dir     string // of the records
-	Page    string // the report's file
-	Work    string // folder of the daemons; "": a temporary one
 	History string // address of a history server that already has the jobs; "": run them
-	Log     io.Writer
 }
 
 // Names of the records.
@@ -83,31 +79,36 @@ var cyclesOptions = []string{
 	"-Dmapreduce.task.io.sort.mb=100", "-Dmapreduce.job.ubertask.enable=false", "-Dmapreduce.job.queuename=default", "-Ddfs.blocksize=134217728", "-Ddfs.replication=1",
 }
 
-// Record runs the examples, unless they have run already, and stores their counters.
-func (s *Cycles) Record(ctx context.Context) error {
-	program, err := evidence.Program(s.Dir, "")
-	if err != nil {
-		return err
+// Study declares it.
+func (s *Cycles) Study() *harness.Study[CyclesRecord] {
+	return &harness.Study[CyclesRecord]{
+		Folder: "cycles", Series: cyclesSeries, Ext: cyclesExt, Run: s.run, Template: cyclesPage, Facts: cyclesData,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&s.History, "history", "", "`address` of a history server that already has the jobs; runs nothing")
+		},
 	}
-	began := evidence.Begin(program)
+}
+
+// run runs the examples, unless they have run already, and reads their counters.
+func (s *Cycles) run(ctx context.Context, now *harness.Run) (*CyclesRecord, string, error) {
 	history, jobs := s.History, 0 // as many as there are
 	if history == "" {
-		c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
+		c, down, err := hadoop.UpIn(ctx, now.Work, hadoop.Options{
 			SchedulerXML: hadoop.Properties("yarn.scheduler.capacity.", map[string]string{"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}),
-			NodeMB:       2048, History: true, Log: s.Log,
+			NodeMB:       2048, History: true, Log: now.Log,
 		})
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		defer down()
-		if err := s.examples(ctx, c); err != nil {
-			return err
+		if err := examples(ctx, c, now.Log); err != nil {
+			return nil, "", err
 		}
 		history, jobs = c.History(), len(cyclesNames)*len(cyclesInputs)
 	}
 	client, err := rest.New(rest.Options{History: history})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer client.CloseIdle()
 	var rec *CyclesRecord
@@ -118,18 +119,13 @@ func (s *Cycles) Record(ctx context.Context) error {
 		return jobs == 0, err
 	})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	b, err := json.MarshalIndent(rec, "", " ")
-	if err != nil {
-		return err
-	}
-	_, err = began.Keep(s.Dir, cyclesSeries, cyclesExt, append(b, '\n'))
-	return err
+	return rec, fmt.Sprintf("%d jobs", len(rec.Jobs)), nil
 }
 
 // examples makes the inputs and runs the three benchmarks on each.
-func (s *Cycles) examples(ctx context.Context, c *hadoop.Cluster) error {
+func examples(ctx context.Context, c *hadoop.Cluster, log io.Writer) error {
 	for _, in := range cyclesInputs {
 		of := func(name string) string { return fmt.Sprintf("/cycles/%d/%s", in.rows, name) }
 		bytes := 100 * in.rows
@@ -140,7 +136,7 @@ func (s *Cycles) examples(ctx context.Context, c *hadoop.Cluster) error {
 			{"randomwriter", fmt.Sprintf("-Dmapreduce.randomwriter.totalbytes=%d", bytes), fmt.Sprintf("-Dmapreduce.randomwriter.bytespermap=%d", bytes/in.files), of("random")},
 			{"sort", "-r", "1", of("random"), of("sort")},
 		} {
-			fmt.Fprintf(s.Log, "%s of %d MB\n", args[0], bytes/1e6)
+			fmt.Fprintf(log, "%s of %d MB\n", args[0], bytes/1e6)
 			all := slices.Concat(args[:1], cyclesOptions, args[1:])
 			if out, err := c.Java(ctx, 256, "org.apache.hadoop.examples.ExampleDriver", all...).CombinedOutput(); err != nil {
 				return fmt.Errorf("%s: %w\n%s", args[0], err, out)
@@ -248,11 +244,7 @@ type CyclesRecords []*CyclesRecord
 
 // ReadCycles reads the records of a folder, with their lines of the ledger.
 func ReadCycles(dir string) ([]evidence.Run, CyclesRecords, error) {
-	runs, list, err := evidence.ReadRecords[CyclesRecord](dir, cyclesSeries, cyclesExt)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("no records in %s; run the study without --offline first", dir)
-	}
-	return runs, list, err
+	return evidence.ReadRecords[CyclesRecord](dir, cyclesSeries, cyclesExt)
 }
 
 //go:embed cycles.md.tmpl
@@ -300,24 +292,15 @@ func line(x, y []float64) (at0, slope float64, ok bool) {
 	return at0, slope, len(x) > 0 && slices.Min(x) < slices.Max(x)
 }
 
-// Report writes the page from the records, and returns its text and its file.
-func (s *Cycles) Report(context.Context) (text, file string, err error) {
-	runs, list, err := ReadCycles(s.Dir)
-	if err != nil {
-		return "", "", err
-	}
-	costs, err := list.Costs()
-	if err != nil {
-		return "", "", err
-	}
+// cyclesData are the figures of the page.
+func cyclesData(_ context.Context, _ []evidence.Run, list []*CyclesRecord) (map[string]any, template.FuncMap, error) {
+	costs, err := CyclesRecords(list).Costs()
 	options := map[string]bool{}
 	for _, r := range list {
 		for _, j := range r.Jobs {
 			options["`"+j.Options+"`"] = true
 		}
 	}
-	text, err = evidence.Page(cyclesPage, s.Page, map[string]any{
-		"Dir": filepath.Base(s.Dir), "Newest": list[len(list)-1], "Options": slices.Sorted(maps.Keys(options)), "Benchmarks": benchmarks, "Costs": costs, "Kept": runs, "Records": list,
-	}, template.FuncMap{"giga": func(v float64) float64 { return v / 1e9 }, "seconds": func(ms int64) float64 { return float64(ms) / 1e3 }})
-	return text, s.Page, err
+	return map[string]any{"Options": slices.Sorted(maps.Keys(options)), "Benchmarks": benchmarks, "Costs": costs},
+		template.FuncMap{"giga": func(v float64) float64 { return v / 1e9 }, "seconds": func(ms int64) float64 { return float64(ms) / 1e3 }}, err
 }

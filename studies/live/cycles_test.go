@@ -1,8 +1,8 @@
 package live
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -10,13 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/yardmaster/yardmaster/studies/harness"
 )
 
 // The page is what the records give.
 func TestCyclesPageIsFresh(t *testing.T) {
 	kept := filepath.Join("..", "..", "docs", "studies")
-	s := Cycles{Dir: filepath.Join(kept, "cycles"), Page: filepath.Join(t.TempDir(), "cycles.md")}
-	text, _, err := s.Report(t.Context())
+	h := new(Cycles).Study()
+	h.Options = harness.Options{Dir: filepath.Join(kept, "cycles"), Page: filepath.Join(t.TempDir(), "cycles.md")}
+	text, _, err := h.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +65,9 @@ func TestCyclesOfAHistory(t *testing.T) {
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	s := Cycles{Dir: dir, Page: filepath.Join(dir, "cycles.md"), History: server.URL}
-	if err := s.Record(context.Background()); err != nil {
+	h := (&Cycles{History: server.URL}).Study()
+	h.Options = harness.Options{Repetitions: 1, Dir: dir, Log: io.Discard}
+	if err := h.Record(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, all, err := ReadCycles(dir)

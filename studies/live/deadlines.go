@@ -3,34 +3,21 @@ package live
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
-	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/studies/lab/proc"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
 )
-
-// Deadlines runs four applications with deadlines on real daemons, under FIFO and steered by deadline. All arms run at the same time, each in its own
-// quarter of the cluster.
-type Deadlines struct {
-	Runs   int      // besides those already stored
-	Only   []string // arms; empty: all
-	Dir    string   // of the records
-	Page   string   // the report's file
-	Work   string   // folder of the daemons; "": a temporary one
-	Binary string   // the program; "": it is built
-	Log    io.Writer
-}
 
 // deadlineArms are the ways to run the applications: the queues of each, the first of which takes them, and the settings of its steerer; none: it is not
 // steered.
@@ -118,50 +105,39 @@ func deadlineApps(queue, arm string) (apps []hadoop.Application, goals []hadoop.
 	return apps, goals
 }
 
-// Record runs the applications and stores what happened.
-func (s *Deadlines) Record(ctx context.Context) error {
-	bin, remove, err := host.Program(ctx, s.Binary)
-	if err != nil {
-		return err
+// Deadlines declares a study that runs four applications with deadlines on real daemons, under FIFO and steered by deadline. All arms run at the same
+// time, each in its own quarter of the cluster.
+func Deadlines() *harness.Study[DeadlineRecord] {
+	h := &harness.Study[DeadlineRecord]{
+		Options: harness.Options{Repetitions: 3}, Folder: "deadlines-live", Series: "run", Ext: ".json", Together: true, Command: true,
+		Lab: func() hadoop.Options { return fastLab(queues("deadlines"), 4, 20) }, Template: deadlinesPage,
+		Facts: func(_ context.Context, runs []evidence.Run, _ []*DeadlineRecord) (map[string]any, template.FuncMap, error) {
+			return map[string]any{"Last": runs[len(runs)-1].Number()}, nil, nil
+		},
 	}
-	defer remove()
-	program, err := evidence.Program(s.Dir, s.Binary)
-	if err != nil {
-		return err
+	for _, a := range deadlineArms {
+		h.Ways = append(h.Ways, a.name)
 	}
-	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: queues("deadlines"), Nodes: 4, NodeMB: 20 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(20<<10, 1024), Log: s.Log,
-	})
-	if err != nil {
-		return err
-	}
-	defer down()
-	for range s.Runs {
-		run := evidence.Begin(program)
-		rec, err := s.once(ctx, c, bin)
+	h.Run = func(ctx context.Context, now *harness.Run) (*DeadlineRecord, string, error) {
+		rec, err := deadlinesOnce(ctx, now.Cluster, now.Bin, h.Selected())
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		b, err := json.MarshalIndent(rec, "", " ")
-		if err != nil {
-			return err
-		}
-		if _, err := run.Keep(s.Dir, deadlineSeries, deadlineExt, append(b, '\n')); err != nil {
-			return err
-		}
+		var b strings.Builder
 		for _, a := range rec.Arms {
-			fmt.Fprintf(s.Log, "%-10s", a.Name)
+			fmt.Fprintf(&b, "\n%-10s", a.Name)
 			for _, app := range a.Apps {
-				fmt.Fprintf(s.Log, " %s %+.1f s", app.ID, app.Late())
+				fmt.Fprintf(&b, " %s %+.1f s", app.ID, app.Late())
 			}
-			fmt.Fprintf(s.Log, "; %d changes, restored %v\n", a.Count("asked"), a.Restored)
+			fmt.Fprintf(&b, "; %d changes, restored %v", a.Count("asked"), a.Restored)
 		}
+		return rec, b.String(), nil
 	}
-	return nil
+	return h
 }
 
-// once runs all arms at the same time.
-func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*DeadlineRecord, error) {
+// deadlinesOnce runs the selected arms at the same time.
+func deadlinesOnce(ctx context.Context, c *hadoop.Cluster, bin string, selected []string) (*DeadlineRecord, error) {
 	before, err := inForce(ctx, c)
 	if err != nil {
 		return nil, err
@@ -171,7 +147,7 @@ func (s *Deadlines) once(ctx context.Context, c *hadoop.Cluster, bin string) (*D
 	var goals []hadoop.Millis
 	steerers := map[string]*steerer.Process{}
 	for _, a := range deadlineArms {
-		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
+		if !slices.Contains(selected, a.name) {
 			continue
 		}
 		apps, g := deadlineApps(a.queues[0], a.name)
@@ -296,24 +272,5 @@ func (a *DeadlineArm) Count(kind string) (n int) {
 	return n
 }
 
-// Names of the records.
-const (
-	deadlineSeries = "run"
-	deadlineExt    = ".json"
-)
-
 //go:embed deadlines.md.tmpl
 var deadlinesPage string
-
-// Report writes the page from the records, and returns its text and its file.
-func (s *Deadlines) Report(context.Context) (text, file string, err error) {
-	runs, list, err := evidence.ReadRecords[DeadlineRecord](s.Dir, deadlineSeries, deadlineExt)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("no records in %s; run the study without --offline first", s.Dir)
-	}
-	if err != nil {
-		return "", "", err
-	}
-	text, err = evidence.Page(deadlinesPage, s.Page, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list, "Newest": list[len(list)-1], "Last": runs[len(runs)-1].Number()}, nil)
-	return text, s.Page, err
-}

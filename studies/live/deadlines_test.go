@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
@@ -21,16 +20,17 @@ import (
 // computer is busy with other tests, so a run in which an application is late is repeated.
 func TestLabDeadlines(t *testing.T) {
 	ctx := needLab(t)
-	s := Deadlines{Runs: 1, Only: []string{"fifo", "max"}, Dir: t.TempDir()}
+	h := Deadlines()
+	h.Options = harness.Options{Repetitions: 1, Only: []string{"fifo", "max"}, Dir: t.TempDir()}
 	for try := 1; ; try++ {
 		var log strings.Builder
-		s.Log = &log
-		err := s.Record(ctx)
+		h.Log = &log
+		err := h.Record(ctx)
 		t.Log(log.String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, list, err := evidence.ReadRecords[DeadlineRecord](s.Dir, deadlineSeries, deadlineExt)
+		_, list, err := h.Records()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,9 +67,7 @@ func TestLabGoalTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remove()
-	c, down, err := hadoop.UpIn(ctx, "", hadoop.Options{
-		SchedulerXML: queues("deadlines"), Nodes: 4, NodeMB: 20 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(20<<10, 1024), Log: io.Discard,
-	})
+	c, down, err := hadoop.UpIn(ctx, "", Deadlines().Lab())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,23 +131,26 @@ func TestLabGoalTags(t *testing.T) {
 // The pages are what their records give.
 func TestLivePages(t *testing.T) {
 	dir, copied := filepath.Join("..", "..", "docs", "studies"), t.TempDir()
-	for _, name := range []string{"sizes-live", "settings-live"} { // they write there
-		if err := os.CopyFS(filepath.Join(copied, name), os.DirFS(filepath.Join(dir, name))); err != nil {
+	deadlines, sizes, settings, eta, watch := Deadlines(), new(Sized).Study(), new(Settings).Study(), new(ETA).Study(), new(Watched).Study()
+	for _, study := range []struct {
+		folder string
+		*harness.Options
+		report func(context.Context) (string, string, error)
+	}{
+		{deadlines.Folder, &deadlines.Options, deadlines.Report}, {sizes.Folder, &sizes.Options, sizes.Report}, {settings.Folder, &settings.Options, settings.Report},
+		{eta.Folder, &eta.Options, eta.Report}, {watch.Folder, &watch.Options, watch.Report},
+	} {
+		study.Dir = filepath.Join(copied, study.folder)
+		if err := os.CopyFS(study.Dir, os.DirFS(filepath.Join(dir, study.folder))); err != nil { // pages and pictures are written
 			t.Fatal(err)
 		}
-	}
-	for name, report := range map[string]func(context.Context) (string, string, error){
-		"deadlines": (&Deadlines{Dir: filepath.Join(dir, "deadlines-live")}).Report,
-		"sizes":     (&Sized{Dir: filepath.Join(copied, "sizes-live")}).Report,
-		"settings":  (&Settings{Dir: filepath.Join(copied, "settings-live")}).Report,
-	} {
-		text, _, err := report(t.Context())
+		text, _, err := study.report(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join(dir, name+"-live.md")
+		file := filepath.Join(dir, study.folder+".md")
 		if want, err := os.ReadFile(file); err != nil || string(want) != text {
-			t.Errorf("%s is not what its records give (%v): go run ./studies %s --offline", file, err, name)
+			t.Errorf("%s is not what its records give (%v): go run ./studies, with --offline", file, err)
 		}
 	}
 }

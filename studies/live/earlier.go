@@ -21,24 +21,24 @@ const (
 
 // earlierFacts are the figures of those runs.
 type earlierFacts struct {
-	Kept                []evidence.Run
-	Records             []*SizedRecord
-	Arms, Queues        []string
-	Changes             map[string][]string // of each arm
-	Measured, Predicted *experiment.Runs
+	*armFigures
+	Kept    []evidence.Run
+	Records []*SizedRecord
+	Queues  []string
+	Changes map[string][]string // of each arm
 }
 
-func (s *Settings) earlier(ctx context.Context) (*earlierFacts, error) {
+// newEarlierFacts reads them; nil if there are none.
+func newEarlierFacts(ctx context.Context, dir string) (*earlierFacts, error) {
 	f := &earlierFacts{Queues: settingsQueues, Changes: map[string][]string{}}
 	var err error
-	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](s.Dir, settingsSeries); err != nil || len(f.Records) == 0 {
+	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](dir, settingsSeries); err != nil || len(f.Records) == 0 {
 		return nil, err
 	}
-	f.Arms, f.Measured, f.Predicted, _, err = figures(ctx, s.Dir, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
+	for _, r := range f.Records {
 		f.Changes[r.Arm] = r.Changes
-		if seed == 0 {
-			return r.Elapsed()
-		}
+	}
+	f.armFigures, err = figures(ctx, dir, f.Records, (*SizedRecord).Elapsed, func(r *SizedRecord, ctx context.Context, seed uint64) (experiment.Metrics, error) {
 		out, err := r.predict(ctx, seed)
 		if err != nil {
 			return nil, err

@@ -4,21 +4,20 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/live"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/yarn/history"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -28,12 +27,7 @@ type ETA struct {
 	Earlier int    // applications that run first and are imported: the history; 0: one of 200 is made up
 	Apps    int    // that are asked about
 	Seed    uint64 // of the applications
-	Dir     string // of the records; the page is beside it
-	Work    string // folder of the daemons; "": a temporary one
-	Log     io.Writer
 }
-
-const etaSeries = "eta"
 
 //go:embed eta.md.tmpl
 var etaPage string
@@ -86,32 +80,27 @@ func (r *ETARecord) Counts() (c struct{ Inside, Early, Late, Off, Width float64 
 	return c
 }
 
-// Record runs the study once.
-func (s *ETA) Record(ctx context.Context) error {
-	program, err := evidence.Program(s.Dir, "")
-	if err != nil {
-		return err
+// Study declares it.
+func (s *ETA) Study() *harness.Study[ETARecord] {
+	return &harness.Study[ETARecord]{
+		Folder: "eta-live", Series: "eta", Lab: func() hadoop.Options { return fastLab(queues("a"), 2, 12) }, Template: etaPage,
+		Flags: func(f *flag.FlagSet) {
+			f.IntVar(&s.Earlier, "history", 60, "number of applications that run first and are the history; 0: 200 are made up")
+			f.IntVar(&s.Apps, "apps", 60, "number of applications that are asked about")
+			f.Uint64Var(&s.Seed, "seed", 1, "seed of the applications")
+		},
+		Run: func(ctx context.Context, now *harness.Run) (*ETARecord, string, error) {
+			rec, err := s.run(ctx, now.Cluster)
+			if err != nil {
+				return nil, "", err
+			}
+			return rec, fmt.Sprintf("%d ends, %.1f %% inside", len(rec.Answers), 100*rec.Counts().Inside), nil
+		},
 	}
-	began := evidence.Begin(program)
-	rec, err := s.run(ctx)
-	if err != nil {
-		return err
-	}
-	kept, err := began.KeepJSON(s.Dir, etaSeries, rec)
-	c := rec.Counts()
-	fmt.Fprintf(s.Log, "%d ends, %.1f %% inside; load %s\n", len(rec.Answers), 100*c.Inside, kept.LoadText())
-	return err
 }
 
-func (s *ETA) run(ctx context.Context) (*ETARecord, error) {
-	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: queues("a"), Nodes: 2, NodeMB: 12 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: site(12<<10, 1024), Log: s.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer down()
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
+func (s *ETA) run(ctx context.Context, c *hadoop.Cluster) (*ETARecord, error) {
+	rm, err := client(c)
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +110,20 @@ func (s *ETA) run(ctx context.Context) (*ETARecord, error) {
 		return nil, err
 	}
 	rec := &ETARecord{Hadoop: info.HadoopVersion, MadeUp: s.Earlier == 0}
-	jobs := etaJobs(etaApps(200, s.Seed+1))
-	if !rec.MadeUp {
-		if _, err := c.AMs(ctx, etaApps(s.Earlier, s.Seed+1), hadoop.AMsOptions{}); err != nil {
-			return nil, err
+	var earlier workload.Slice
+	if rec.MadeUp { // as an import of MapReduce's history files would give them
+		earlier, err = jobs(etaApps(200, s.Seed+1))
+		for _, j := range earlier {
+			j.Name = j.ID
 		}
-		if jobs, err = s.imported(ctx, rm); err != nil {
-			return nil, err
-		}
+	} else if _, err = c.AMs(ctx, etaApps(s.Earlier, s.Seed+1), hadoop.AMsOptions{}); err == nil {
+		earlier, err = s.imported(ctx, rm)
 	}
-	rec.History = len(jobs)
-	past, apps := live.Learn(jobs), etaApps(s.Apps, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	rec.History = len(earlier)
+	past, apps := live.Learn(earlier), etaApps(s.Apps, s.Seed)
 	asking, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- rec.ask(asking, rm, past, apps[len(apps)*3/4].ID) }()
@@ -156,20 +148,15 @@ func (s *ETA) run(ctx context.Context) (*ETARecord, error) {
 
 // imported is the history as an operator would have it.
 func (s *ETA) imported(ctx context.Context, rm *rest.Client) (workload.Slice, error) {
-	dir, err := os.MkdirTemp("", "eta-")
+	dir, clean, err := host.Folder("", "eta")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if _, err := history.Run(ctx, history.Options{Client: rm, RM: true, Now: time.Now(), Dir: dir, Jobs: "jobs.parquet"}); err != nil {
+	defer clean()
+	if _, err := history.Run(ctx, history.Options{Client: rm, RM: true, Now: time.Now(), Dir: dir, Jobs: jobsFile}); err != nil {
 		return nil, err
 	}
-	r, err := jobfile.Open(filepath.Join(dir, "jobs.parquet"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // read-only
-	return workload.ReadAll(r)
+	return readJobs(filepath.Join(dir, jobsFile))
 }
 
 // ask asks every three seconds until an application is there.
@@ -242,28 +229,4 @@ func etaApps(n int, seed uint64) (apps []hadoop.Application) {
 		at += r.ExpFloat64() * work / 24 / 0.9
 	}
 	return apps
-}
-
-// etaJobs are applications as an import of MapReduce's history files would give them.
-func etaJobs(apps []hadoop.Application) (jobs workload.Slice) {
-	for _, a := range apps {
-		g := a.Containers[0]
-		s := workload.Stage{Kind: workload.Other, Tasks: int64(g.Count), Ask: unit.Resources{Mem: 1024, Cores: 1}, Length: workload.Lengths{Kind: workload.List}}
-		for _, h := range g.Hold {
-			s.Length.Values = append(s.Length.Values, unit.Time(h)*unit.Millisecond)
-		}
-		jobs = append(jobs, &workload.Job{ID: a.ID, Name: a.ID, User: a.User, Queue: a.Queue, Submit: unit.Time(a.Submit) * unit.Millisecond, Stages: []workload.Stage{s}})
-	}
-	return jobs
-}
-
-// Report writes the page from the records, and returns its text and its file.
-func (s *ETA) Report(context.Context) (text, file string, err error) {
-	file = filepath.Clean(s.Dir) + ".md"
-	runs, list, err := evidence.ReadSeries[ETARecord](s.Dir, etaSeries)
-	if err != nil {
-		return "", "", err
-	}
-	text, err = evidence.Page(etaPage, file, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list}, nil)
-	return text, file, err
 }

@@ -1,14 +1,23 @@
 package live
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/yardmaster/yardmaster/studies/harness"
+)
 
 // TestLabETA asks a real ResourceManager, again and again, when its applications will end, and compares.
 func TestLabETA(t *testing.T) {
-	s := ETA{Apps: 30, Seed: 1, Dir: t.TempDir(), Log: t.Output()}
-	rec, err := s.run(needLab(t))
+	h := (&ETA{Apps: 30, Seed: 1}).Study()
+	h.Options = harness.Options{Repetitions: 1, Dir: t.TempDir(), Log: t.Output()}
+	if err := h.Record(needLab(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, list, err := h.Records()
 	if err != nil {
 		t.Fatal(err)
 	}
+	rec := list[0]
 	n, c := len(rec.Answers), rec.Counts()
 	if n < 50 {
 		t.Fatalf("only %d predictions", n)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 )
 
 func needLab(t *testing.T) context.Context {
@@ -43,15 +43,20 @@ func TestLabAMs(t *testing.T) {
 func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 	t.Helper()
 	var log strings.Builder
-	m := AMs{Size: Mini, Runs: 1, Dir: t.TempDir(), Log: &log}
-	if err := m.Record(ctx); err != nil {
+	h := (&AMs{Size: Mini}).Study()
+	h.Options = harness.Options{Repetitions: 1, Dir: t.TempDir(), Log: &log}
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	c, err := m.compare(ctx)
+	_, records, err := h.Records()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.write(filepath.Join(m.Dir, "report.md"))
+	c, err := compare(ctx, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := h.Report(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,23 +74,28 @@ func amsOnce(ctx context.Context, t *testing.T) (missed string) {
 func TestLabMapReduce(t *testing.T) {
 	ctx := needLab(t)
 	var log strings.Builder
-	m := MapReduce{Small: true, Dir: t.TempDir(), Log: &log}
-	if err := m.Record(ctx); err != nil {
+	h := (&MapReduce{Small: true}).Study()
+	h.Options = harness.Options{Repetitions: 1, Dir: t.TempDir(), Log: &log}
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	all, err := m.facts(ctx)
+	runs, records, err := h.Records()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := m.write(all)
+	all, err := mapreduceFactsOf(ctx, runs, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := h.Report(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s%s", log.String(), text)
 	f := all[0]
 	for _, j := range f.Jobs { // the machine is busy with other tests: only the chain is tested
-		if e := off(f.SimA.of(j), f.A.of(j)); math.Abs(e) > 0.5 {
-			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.of(j), f.A.of(j))
+		if e := off(f.SimA.job[j], f.A.job[j]); math.Abs(e) > 0.5 {
+			t.Errorf("%s: simulated %.1f s, measured %.1f s", j, f.SimA.job[j], f.A.job[j])
 		}
 	}
 }
@@ -95,15 +105,20 @@ func TestLabMapReduce(t *testing.T) {
 func TestLabSized(t *testing.T) {
 	ctx := needLab(t)
 	var log strings.Builder
-	s := Sized{Size: SizedMini, Repetitions: 1, Only: []string{"fifo", "fbq"}, Kills: 4, Dir: filepath.Join(t.TempDir(), "sizes"), Log: &log}
-	if err := s.Record(ctx); err != nil {
+	h := (&Sized{Size: SizedMini, Kills: 4}).Study()
+	h.Options = harness.Options{Repetitions: 1, Only: []string{"fifo", "fbq"}, Dir: filepath.Join(t.TempDir(), "sizes"), Log: &log}
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	f, err := s.facts(ctx)
+	runs, records, err := h.Records()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _, err := s.Report(ctx)
+	f, err := newSizedFacts(ctx, h.Dir, runs, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := h.Report(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +144,16 @@ func TestLabSized(t *testing.T) {
 func TestLabSettings(t *testing.T) {
 	ctx := needLab(t)
 	var log strings.Builder
-	s := Settings{Size: SettingsMini, Repetitions: 1, Only: []string{asItIs, "room for adhoc"}, Dir: filepath.Join(t.TempDir(), "settings"), Log: &log}
-	if err := s.Record(ctx); err != nil {
+	h := (&Settings{Size: SettingsMini}).Study()
+	h.Options = harness.Options{Repetitions: 1, Only: []string{asItIs, "room for adhoc"}, Dir: filepath.Join(t.TempDir(), "settings"), Log: &log}
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	list, _, err := s.live()
+	runs, records, err := h.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := liveChanges(h.Dir, runs, records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +168,12 @@ func TestLabSettings(t *testing.T) {
 func TestLabWatch(t *testing.T) {
 	ctx := needLab(t)
 	var log strings.Builder
-	s := Watched{Repetitions: 1, Apps: 12, Dir: filepath.Join(t.TempDir(), "watch"), Log: &log}
-	if err := s.Record(ctx); err != nil {
+	h := (&Watched{Apps: 12}).Study()
+	h.Options = harness.Options{Repetitions: 1, Dir: filepath.Join(t.TempDir(), "watch"), Log: &log}
+	if err := h.Record(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	_, list, err := evidence.ReadSeries[WatchedRecord](s.Dir, watchedSeries)
+	_, list, err := h.Records()
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}

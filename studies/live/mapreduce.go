@@ -5,33 +5,63 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/run"
+	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
-	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
 // MapReduce is a study of MapReduce jobs.
 type MapReduce struct {
-	Small  bool
-	Dir    string // of the records and the report
-	Work   string // of the daemons; "": temporary folders
-	Binary string // the program; "": it is built
-	Log    io.Writer
+	Small bool
+}
+
+// Study declares it. A run of it runs the jobs three times: under one set of settings, under another and under the first again. Each starts with
+// new daemons and ends with an import. The record is a folder.
+func (m *MapReduce) Study() *harness.Study[mapreduceRecord] {
+	h := &harness.Study[mapreduceRecord]{Folder: "mapreduce", File: "report.md", Nice: -18, Command: true, Run: m.run, Template: mapreducePage}
+	h.Keep = func(began *evidence.Run, rec *mapreduceRecord) (evidence.Run, error) {
+		defer rec.remove()
+		return began.KeepTree(h.Dir, mapreduceSeries, rec.dir)
+	}
+	h.Stored = func() (runs []evidence.Run, records []*mapreduceRecord, err error) {
+		runs, err = evidence.Series(h.Dir, mapreduceSeries, "")
+		for _, run := range runs {
+			rec := &mapreduceRecord{dir: filepath.Join(h.Dir, run.File)}
+			err = errors.Join(err, evidence.Read(filepath.Join(rec.dir, measuredFile), &rec.phases))
+			records = append(records, rec)
+		}
+		return runs, records, err
+	}
+	h.Facts = func(ctx context.Context, runs []evidence.Run, records []*mapreduceRecord) (map[string]any, template.FuncMap, error) {
+		all, err := mapreduceFactsOf(ctx, runs, records)
+		if err != nil {
+			return nil, nil, err
+		}
+		return mapreduceData(h.Dir, all)
+	}
+	return h
+}
+
+// mapreduceRecord is the folder of one run of the study.
+type mapreduceRecord struct {
+	dir    string
+	phases []Phase
+	remove func() // before it is stored
 }
 
 // Phase is one run of the jobs.
@@ -52,57 +82,42 @@ const (
 	queuesFile      = "queues-b.xml"
 )
 
-// Record runs the jobs three times: under one set of settings, under another and under the first again. Each run starts with
-// new daemons and ends with an import.
-func (m *MapReduce) Record(ctx context.Context) error {
-	end, _ := host.First(-18) // where not permitted, priorities stay unchanged
-	defer end()
-	bin, remove, err := host.Program(ctx, m.Binary)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	program, err := evidence.Program(m.Dir, m.Binary)
-	if err != nil {
-		return err
-	}
-	began := evidence.Begin(program)
-	list := []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}
+func (m *MapReduce) run(ctx context.Context, now *harness.Run) (*mapreduceRecord, string, error) {
+	rec := &mapreduceRecord{phases: []Phase{{Name: "a"}, {Name: "b"}, {Name: "again"}}}
 	if m.Small {
-		list = list[:1]
+		rec.phases = rec.phases[:1]
 	}
-	dir, clean, err := host.Folder("", "mapreduce")
-	if err != nil {
-		return err
+	var err error
+	if rec.dir, rec.remove, err = host.Folder("", "mapreduce"); err != nil {
+		return nil, "", err
 	}
-	defer clean()
-	for i := range list {
-		if err := m.phase(ctx, bin, dir, &list[i]); err != nil {
-			return fmt.Errorf("%s: %w", list[i].Name, err)
+	for i := range rec.phases {
+		if err = m.phase(ctx, now, rec.dir, &rec.phases[i]); err != nil {
+			err = fmt.Errorf("%s: %w", rec.phases[i].Name, err)
+			break
 		}
 	}
-	measured, err := evidence.Packed(list)
+	if err == nil {
+		var measured []byte
+		measured, err = evidence.Packed(rec.phases)
+		err = errors.Join(err, os.WriteFile(filepath.Join(rec.dir, measuredFile), measured, 0o644), os.WriteFile(filepath.Join(rec.dir, queuesFile), []byte(mapreduceQueues(true)), 0o644))
+	}
 	if err != nil {
-		return err
+		rec.remove()
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, measuredFile), measured, 0o644),
-		os.WriteFile(filepath.Join(dir, queuesFile), []byte(mapreduceQueues(true)), 0o644)); err != nil {
-		return err
-	}
-	_, err = began.KeepTree(m.Dir, mapreduceSeries, dir)
-	return err
+	return rec, fmt.Sprintf("%d phases", len(rec.phases)), err
 }
 
 // phase runs the jobs once and stores the import in a folder of dir.
-func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error {
-	work := m.Work
+func (m *MapReduce) phase(ctx context.Context, now *harness.Run, dir string, p *Phase) error {
+	work := now.Work
 	if work != "" {
 		work = filepath.Join(work, p.Name)
 	}
 	c, down, err := hadoop.UpIn(ctx, work, hadoop.Options{
 		SchedulerXML: mapreduceQueues(p.Name == "b"), Nodes: mapreduceNodes, NodeMB: mapreduceMB, NodeVcores: 16, HDFS: true, History: true,
 		Site: map[string]string{"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000"},
-		Log:  m.Log,
+		Log:  now.Log,
 	})
 	if err != nil {
 		return err
@@ -117,47 +132,47 @@ func (m *MapReduce) phase(ctx context.Context, bin, dir string, p *Phase) error 
 		return err
 	}
 	p.Busy, p.Load[1] = used(), host.LoadAverage(host.OneMinute)
+	if err := allSucceeded(jobs, res); err != nil {
+		return err
+	}
 	for _, j := range res {
-		if j.State != "SUCCEEDED" {
-			return fmt.Errorf("job %s: %s %s", j.ID, j.State, j.Why)
-		}
 		p.Names[j.Job], p.Kinds[j.ID] = j.ID, j.Kind
 	}
-	if len(res) != len(jobs) {
-		return fmt.Errorf("%d of %d jobs ended", len(res), len(jobs))
-	}
-	// Histories are moved to their final folder some seconds after the end, and the ResourceManager's totals are complete when the last
-	// AM's container is gone; an import accepts them fifteen seconds after the end.
-	settled := 18 * time.Second
+	wait := settled
 	if m.Small {
-		settled = 6 * time.Second
+		wait = 6 * time.Second
 	}
-	if err := host.Sleep(ctx, settled); err != nil {
-		return err
-	}
-	into, clean, err := host.Folder("", "import")
-	if err != nil {
-		return err
-	}
-	defer clean()
-	out, err := steerer.Run(ctx, bin, "", "import", "yarn", "--rm", c.RM(), "--history", c.History(), "--webhdfs", c.NameNode(), "--user", "yardmaster", "--since", "1d", "-o", into)
-	fmt.Fprintf(m.Log, "%s", out)
-	if err != nil {
-		return err
-	}
-	return keepImport(into, imported(dir, p.Name))
+	return importInto(ctx, now, c, true, wait, imported(dir, p.Name))
 }
 
 // imported is the folder of a run with the import of a phase.
 func imported(run, phase string) string { return filepath.Join(run, "import-"+phase) }
 
-// keepImport moves the files that a simulation needs.
-func keepImport(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
+// importInto imports a cluster as an operator would, with the history of its MapReduce jobs, for which it waits, or without, and moves the files that a
+// simulation needs to a folder.
+func importInto(ctx context.Context, now *harness.Run, c *hadoop.Cluster, mapreduce bool, wait time.Duration, dir string) error {
+	from, clean, err := host.Folder("", "import")
+	if err != nil {
 		return err
 	}
-	for _, name := range []string{"jobs.parquet", "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+	defer clean()
+	args := []string{"import", "yarn", "--rm", c.RM(), "--user", admin, "--since", "1d", "-o", from}
+	if mapreduce {
+		args = append(args, "--history", c.History(), "--webhdfs", c.NameNode())
+		if err := host.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	out, err := steerer.Run(ctx, now.Bin, "", args...)
+	if err != nil {
+		return fmt.Errorf("importing: %w", err)
+	}
+	fmt.Fprintf(now.Log, "%s", out)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{jobsFile, "cluster.yaml", "yarn-site.xml", "capacity-scheduler.xml", "scenario.yaml"} {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("the import lacks a file: %w", err)
 		}
 	}
@@ -168,24 +183,30 @@ func keepImport(from, to string) error {
 const seeds = 5
 
 // predicted simulates an import under its own settings, or under a scheduler file, and returns the mean time of each job and the mean makespan.
-func predicted(ctx context.Context, bin, run string, p *Phase, queues string) (*times, error) {
-	dir, clean, err := host.Folder("", "simulate")
+func predicted(ctx context.Context, folder string, p *Phase, queues string) (*times, error) {
+	sc, err := scenario.Load(imported(folder, p.Name))
 	if err != nil {
 		return nil, err
 	}
-	defer clean()
+	if queues != "" {
+		sc.Schedulers = []string{queues}
+	}
+	setup, err := sc.Resolve()
+	if err != nil {
+		return nil, err
+	}
 	var runs [seeds][]ended
 	for i := range runs {
-		out := filepath.Join(dir, strconv.Itoa(i))
-		args := []string{"simulate", imported(run, p.Name), "--seed", strconv.Itoa(i + 1), "--out", out}
-		if queues != "" {
-			args = append(args, "--scheduler", queues)
-		}
-		if _, err := steerer.Run(ctx, bin, "", args...); err != nil {
+		spec, rows := setup.Runs()[0], result.NewJobRows(len(p.Names))
+		spec.Seed, spec.Sink = uint64(i+1), rows
+		if _, err := run.Play(ctx, &spec); err != nil {
 			return nil, err
 		}
-		if runs[i], err = simulated(filepath.Join(out, "jobs.parquet")); err != nil {
-			return nil, err
+		for _, r := range rows.Rows() {
+			runs[i] = append(runs[i], ended{r.ID, r.Queue, r.Submit, r.Finish})
+		}
+		if len(runs[i]) != len(p.Names) {
+			return nil, fmt.Errorf("%d of %d jobs ended in the simulation", len(runs[i]), len(p.Names))
 		}
 	}
 	return newTimes(p, runs[:]...)
@@ -197,32 +218,9 @@ type ended struct {
 	submit, finish float64 // finish is below 0 if it did not end
 }
 
-func simulated(file string) (list []ended, err error) {
-	rows, err := result.OpenJobs(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // read only
-	for {
-		r, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			return list, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, ended{r.ID, r.Queue, r.Submit, r.Finish})
-	}
-}
-
 // measured is the cluster's result, according to the import.
 func measured(run string, p *Phase) (*times, error) {
-	r, err := jobfile.Open(filepath.Join(imported(run, p.Name), "jobs.parquet"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // read only
-	all, err := workload.ReadAll(r)
+	all, err := readJobs(filepath.Join(imported(run, p.Name), jobsFile))
 	if err != nil {
 		return nil, err
 	}
@@ -261,8 +259,6 @@ func newTimes(p *Phase, runs ...[]ended) (*times, error) {
 	return t, nil
 }
 
-func (t *times) of(name string) float64 { return t.job[name] }
-
 // mean is the mean over a queue's jobs; "": over all.
 func (t *times) mean(queue string) float64 {
 	var list []float64
@@ -271,7 +267,7 @@ func (t *times) mean(queue string) float64 {
 			list = append(list, t.job[name])
 		}
 	}
-	return average(list)
+	return result.Mean(list).Mean
 }
 
 // QueueOf is a job's queue.

@@ -12,7 +12,6 @@ import (
 	"text/template"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
-	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
 //go:embed mapreduce.md.tmpl
@@ -34,58 +33,37 @@ type mapreduceFacts struct {
 	OwnBack    *times // the import of A's repetition under A's
 }
 
-// Report simulates, compares with the measurements, and writes report.md and pictures. It returns the page's text and its file.
-func (m *MapReduce) Report(ctx context.Context) (text, file string, err error) {
-	all, err := m.facts(ctx)
-	if err == nil {
-		text, err = m.write(all)
-	}
-	return text, filepath.Join(m.Dir, "report.md"), err
-}
-
-func (m *MapReduce) write(all []*mapreduceFacts) (string, error) {
+// mapreduceData are the figures of the page. It draws the pictures, too.
+func mapreduceData(dir string, all []*mapreduceFacts) (map[string]any, template.FuncMap, error) {
 	funcs := template.FuncMap{
 		"off": func(ours, truth float64) float64 { return 100 * off(ours, truth) }, "minus": func(a, b float64) float64 { return a - b },
-		"of": func(t *times, job string) float64 { return t.of(job) },
+		"of": func(t *times, job string) float64 { return t.job[job] },
 		"against": func(ours, truth *times, job string) string {
 			if ours == nil || truth == nil {
 				return "-"
 			}
-			return fmt.Sprintf("%.1f s (%+.1f %%)", ours.of(job), 100*off(ours.of(job), truth.of(job)))
+			return fmt.Sprintf("%.1f s (%+.1f %%)", ours.job[job], 100*off(ours.job[job], truth.job[job]))
 		},
 	}
 	changed := slices.DeleteFunc(slices.Clone(all), func(f *mapreduceFacts) bool { return f.B == nil })
 	for _, f := range changed {
 		p := newPlot(f)
-		if _, err := evidence.Page(mapreducePicture, filepath.Join(m.Dir, f.Picture()), p, template.FuncMap{"x": p.x, "y": p.y, "of": funcs["of"]}); err != nil {
-			return "", err
+		if _, err := evidence.Page(mapreducePicture, filepath.Join(dir, f.Picture()), p, template.FuncMap{"x": p.x, "y": p.y, "of": funcs["of"]}); err != nil {
+			return nil, nil, err
 		}
 	}
-	return evidence.Page(mapreducePage, filepath.Join(m.Dir, "report.md"), map[string]any{
+	return map[string]any{
 		"First": all[0], "Nodes": mapreduceNodes, "Each": mapreduceMB / taskMB, "Seeds": seeds, "All": all, "Changed": changed, "A": mapreduceQueues(false), "B": mapreduceQueues(true),
-	}, funcs)
+	}, funcs, nil
 }
 
 // Picture is the name of the run's picture.
 func (f *mapreduceFacts) Picture() string { return fmt.Sprintf("predicted-%d.svg", f.Number()) }
 
-// facts are the facts of every stored run.
-func (m *MapReduce) facts(ctx context.Context) ([]*mapreduceFacts, error) {
-	runs, err := evidence.Series(m.Dir, mapreduceSeries, "")
-	if err != nil {
-		return nil, err
-	}
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("no records in %s; run the study without --offline first", m.Dir)
-	}
-	bin, remove, err := host.Program(ctx, m.Binary)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	var all []*mapreduceFacts
-	for _, run := range runs {
-		f, err := newMapreduceFacts(ctx, bin, filepath.Join(m.Dir, run.File))
+// mapreduceFactsOf simulates every stored run.
+func mapreduceFactsOf(ctx context.Context, runs []evidence.Run, records []*mapreduceRecord) (all []*mapreduceFacts, err error) {
+	for i, run := range runs {
+		f, err := newMapreduceFacts(ctx, records[i].dir, records[i].phases)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", run.File, err)
 		}
@@ -95,18 +73,15 @@ func (m *MapReduce) facts(ctx context.Context) ([]*mapreduceFacts, error) {
 	return all, nil
 }
 
-func newMapreduceFacts(ctx context.Context, bin, dir string) (*mapreduceFacts, error) {
-	f := &mapreduceFacts{}
-	if err := evidence.Read(filepath.Join(dir, measuredFile), &f.Phases); err != nil {
-		return nil, err
-	}
+func newMapreduceFacts(ctx context.Context, dir string, phases []Phase) (*mapreduceFacts, error) {
+	f := &mapreduceFacts{Phases: phases}
 	for i := range f.Phases {
 		p := &f.Phases[i]
 		seen, err := measured(dir, p)
 		if err != nil {
 			return nil, err
 		}
-		own, err := predicted(ctx, bin, dir, p, "")
+		own, err := predicted(ctx, dir, p, "")
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +90,7 @@ func newMapreduceFacts(ctx context.Context, bin, dir string) (*mapreduceFacts, e
 			f.A, f.SimA = seen, own
 		case "b":
 			f.B, f.OwnB = seen, own
-			if f.SimB, err = predicted(ctx, bin, dir, &f.Phases[0], filepath.Join(dir, queuesFile)); err != nil {
+			if f.SimB, err = predicted(ctx, dir, &f.Phases[0], filepath.Join(dir, queuesFile)); err != nil {
 				return nil, err
 			}
 		default:
@@ -149,7 +124,7 @@ func (f *mapreduceFacts) Summaries() (list []summary) {
 		}
 		s := summary{Name: c.name, Span: off(c.ours.span, c.truth.span), Together: off(c.ours.mean(""), c.truth.mean(""))}
 		for _, j := range f.Jobs {
-			e := math.Abs(off(c.ours.of(j), c.truth.of(j)))
+			e := math.Abs(off(c.ours.job[j], c.truth.job[j]))
 			s.Errors = append(s.Errors, e)
 			s.Mean += e / float64(len(f.Jobs))
 			if e <= 0.05 {
@@ -199,7 +174,7 @@ type plot struct {
 func newPlot(f *mapreduceFacts) *plot {
 	p := &plot{mapreduceFacts: f}
 	for _, j := range f.Jobs {
-		p.Most = max(p.Most, f.A.of(j), f.B.of(j), f.SimA.of(j), f.SimB.of(j))
+		p.Most = max(p.Most, f.A.job[j], f.B.job[j], f.SimA.job[j], f.SimB.job[j])
 	}
 	step := 20.0
 	for p.Most/step > 8 {

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/experiment"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -22,14 +24,8 @@ import (
 // From the history of that run the simulator predicts what each change would do; the predictions are stored; then each change is applied over
 // the ResourceManager's REST interface, and the same applications run again.
 type Settings struct {
-	Size        SettingsSize
-	Repetitions int      // of every arm, besides those already stored; each has arrivals of its own
-	Clusters    int      // side by side, which share the repetitions; 0: one
-	Only        []string // arms; empty: all
-	Dir         string   // of the records; the page is beside it
-	Work        string   // of the daemons; "": a temporary folder
-	Binary      string   // the program; "": it is built
-	Log         io.Writer
+	Size      SettingsSize
+	histories sync.Map // names of the records of histories, by repetition
 }
 
 // SettingsSize is the size of the study.
@@ -72,25 +68,27 @@ func (a *settingsArm) Words() string {
 	return fmt.Sprintf("%s: `%s`", a.Name, strings.Join(words, " "))
 }
 
-func settingsArms() ([]settingsArm, error) {
-	arms := []settingsArm{{Name: asItIs}}
-	add := func(name, queue, words string) error {
-		a := settingsArm{Name: name, Queue: queue}
-		for word := range strings.FieldsSeq(words) {
-			c, err := edit.Parse(word)
-			if err != nil {
-				return err
-			}
-			a.Changes = append(a.Changes, c)
+var settingsArms = []settingsArm{
+	{Name: asItIs},
+	newSettingsArm("room for adhoc", "adhoc", "root.prod.capacity=40 root.batch.capacity=30 root.adhoc.capacity=30 root.adhoc.maximum-capacity=60"),
+	newSettingsArm("batch capped", "batch", "root.prod.capacity=60 root.batch.capacity=25 root.batch.maximum-capacity=30"),
+	newSettingsArm("less for prod", "prod", "root.prod.capacity=30 root.prod.maximum-capacity=45 root.batch.capacity=55"),
+}
+
+func newSettingsArm(name, queue, changes string) settingsArm {
+	a := settingsArm{Name: name, Queue: queue}
+	for word := range strings.FieldsSeq(changes) {
+		c, err := edit.Parse(word)
+		if err != nil {
+			panic("study: " + err.Error()) // a constant of this file
 		}
-		arms = append(arms, a)
-		return nil
+		a.Changes = append(a.Changes, c)
 	}
-	err := errors.Join(
-		add("room for adhoc", "adhoc", "root.prod.capacity=40 root.batch.capacity=30 root.adhoc.capacity=30 root.adhoc.maximum-capacity=60"),
-		add("batch capped", "batch", "root.prod.capacity=60 root.batch.capacity=25 root.batch.maximum-capacity=30"),
-		add("less for prod", "prod", "root.prod.capacity=30 root.prod.maximum-capacity=45 root.batch.capacity=55"))
-	return arms, err
+	return a
+}
+
+func armIndex(name string) int {
+	return slices.IndexFunc(settingsArms, func(a settingsArm) bool { return a.Name == name })
 }
 
 // made is the workload: small applications in adhoc, many of them, and larger ones in prod and batch, at the arrivals of Poisson processes.
@@ -138,66 +136,45 @@ func (s SettingsSize) jobs() (list []hadoop.Job) {
 	return list
 }
 
-// Record runs the repetitions that are asked for. In each the settings as they are come first; the changes follow in an order that rotates.
-func (s *Settings) Record(ctx context.Context) error {
-	arms, err := settingsArms()
+// Study declares it. In each repetition, which has arrivals of its own, the settings as they are come first; the changes follow in an order that rotates.
+func (s *Settings) Study() *harness.Study[SizedRecord] {
+	h := &harness.Study[SizedRecord]{
+		Options: harness.Options{Repetitions: 5}, Folder: "settings-live", First: asItIs, Key: func(r *SizedRecord) (string, int) { return r.Arm, r.Repetition },
+		Lab: func() hadoop.Options {
+			o := lab(queues("settings"), s.Size.Nodes, s.Size.PerNode)
+			o.History = s.Size.Jobs > 0
+			return o
+		}, Nice: -10, Command: true, Run: s.run, Series: liveSeries, Template: settingsPage,
+	}
+	for i := range settingsArms {
+		h.Ways = append(h.Ways, settingsArms[i].Name)
+	}
+	h.Ready = func(ctx context.Context, bench *harness.Bench) error {
+		if s.Size == SettingsMini { // it asks only for the direction
+			return nil
+		}
+		return warmUp("root.prod")(ctx, bench)
+	}
+	h.Facts = func(ctx context.Context, runs []evidence.Run, records []*SizedRecord) (map[string]any, template.FuncMap, error) {
+		return settingsData(ctx, h.Dir, runs, records)
+	}
+	return h
+}
+
+func (s *Settings) run(ctx context.Context, now *harness.Run) (*SizedRecord, string, error) {
+	rec, err := s.one(ctx, now, &settingsArms[armIndex(now.Way)])
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	names := make([]string, len(arms))
-	for i := range arms {
-		names[i] = arms[i].Name
-	}
-	_, before, err := evidence.ReadSeries[SizedRecord](s.Dir, liveSeries)
-	if err != nil {
-		return err
-	}
-	last := 0
-	for _, r := range before {
-		last = max(last, r.Repetition)
-	}
-	clusters := make([]rounds, max(1, s.Clusters))
-	for i := range clusters {
-		clusters[i] = rounds{
-			Nodes: s.Size.Nodes, PerNode: s.Size.PerNode, MapReduce: s.Size.Jobs > 0, Conf: queues("settings"), Arms: names, Only: s.Only,
-			First: asItIs, Dir: s.Dir, Series: liveSeries, Work: s.Work, Binary: s.Binary, Log: s.Log,
-		}
-		if s.Size != SettingsMini { // it asks only for the direction
-			clusters[i].Queue = "root.prod"
-		}
-		if s.Work != "" && len(clusters) > 1 {
-			clusters[i].Work = filepath.Join(s.Work, fmt.Sprint(i+1))
-		}
-	}
-	for i := range s.Repetitions {
-		r := &clusters[i%len(clusters)]
-		r.Repetitions = append(r.Repetitions, last+i+1)
-	}
-	failed := make(chan error, len(clusters))
-	for i := range clusters {
-		go func() {
-			history := ""
-			failed <- clusters[i].run(ctx, func(now *round) (*SizedRecord, string, error) {
-				rec, err := s.one(ctx, now, &arms[slices.Index(names, now.arm)], &history)
-				if err != nil {
-					return nil, "", err
-				}
-				f, err := rec.Elapsed()
-				return rec, fmt.Sprintf("mean elapsed: prod %.1f s, batch %.1f s, adhoc %.1f s", f["prod"], f["batch"], f["adhoc"]), err
-			})
-		}()
-	}
-	for range clusters {
-		err = errors.Join(err, <-failed)
-	}
-	return err
+	f, err := rec.Elapsed()
+	return rec, fmt.Sprintf("mean elapsed: prod %.1f s, batch %.1f s, adhoc %.1f s", f["prod"], f["batch"], f["adhoc"]), err
 }
 
 // one runs the workload under an arm. Without changes it stores the history of that run; the others predict from it, store that, apply their changes, run and take
 // them back.
-func (s *Settings) one(ctx context.Context, now *round, a *settingsArm, history *string) (_ *SizedRecord, err error) {
-	c := now.lab
-	rec, err := now.newRecord(s.Size.made(uint64(now.repetition)))
+func (s *Settings) one(ctx context.Context, now *harness.Run, a *settingsArm) (_ *SizedRecord, err error) {
+	c := now.Cluster
+	rec, err := newRecord(now, s.Size.made(uint64(now.Repetition)), s.Size.PerNode)
 	if err != nil {
 		return nil, err
 	}
@@ -209,19 +186,26 @@ func (s *Settings) one(ctx context.Context, now *round, a *settingsArm, history 
 	if len(a.Changes) == 0 {
 		rec.Conf = before
 		if err = rec.play(ctx, c, s.Size.jobs()); err == nil {
-			*history, err = now.history(ctx, rec)
+			var history string
+			history, err = rec.history(ctx, now)
+			s.histories.Store(now.Repetition, history)
 		}
 		return rec, err
 	}
-	p := Prediction{History: *history}
+	found, ok := s.histories.Load(now.Repetition)
+	if !ok {
+		return nil, fmt.Errorf("a change is predicted from the history of the run %q of its repetition, which was not asked for", asItIs)
+	}
+	p := Prediction{History: found.(string)}
+	history := filepath.Join(now.Dir, p.History)
 	for _, x := range a.Changes {
 		p.Changes = append(p.Changes, x.String())
 	}
-	if p.AsItIs, err = replays(ctx, filepath.Join(s.Dir, *history), nil); err == nil {
-		p.Replays, err = replays(ctx, filepath.Join(s.Dir, *history), a.Changes)
+	if p.AsItIs, err = replays(ctx, history, nil); err == nil {
+		p.Replays, err = replays(ctx, history, a.Changes)
 	}
 	if err == nil {
-		rec.Prediction, err = now.keep(p)
+		rec.Prediction, err = p.keep(now)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("predicting: %w", err)
@@ -243,7 +227,7 @@ func (s *Settings) one(ctx context.Context, now *round, a *settingsArm, history 
 
 // mutate changes settings of the running scheduler, all at once.
 func mutate(ctx context.Context, c *hadoop.Cluster, changes []edit.Change) error {
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
+	rm, err := client(c)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,6 @@ import (
 
 // The changes must matter in the queue they are about, or there is nothing to measure.
 func TestSettingsArms(t *testing.T) {
-	arms, err := settingsArms()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	if err := (&Settings{Size: SettingsFull}).Export(dir); err != nil {
 		t.Fatal(err)
@@ -21,7 +17,7 @@ func TestSettingsArms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range arms[1:] {
+	for _, a := range settingsArms[1:] {
 		is, err := replays(t.Context(), dir, a.Changes)
 		if err != nil {
 			t.Fatal(err)

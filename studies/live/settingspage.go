@@ -3,10 +3,8 @@ package live
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"text/template"
 
@@ -20,7 +18,7 @@ var settingsPage string
 // settingsFacts are the figures of the page.
 type settingsFacts struct {
 	Changes []*liveChange
-	First   *SizedRecord // nil: nothing was run
+	First   *SizedRecord
 	Arms    []*settingsArm
 }
 
@@ -54,34 +52,23 @@ func (f *settingsFacts) Replayed() (list []float64) {
 	return list
 }
 
-// Report writes the page.
-func (s *Settings) Report(ctx context.Context) (text, file string, err error) {
-	f := &settingsFacts{}
-	if f.Changes, f.First, err = s.live(); err != nil {
-		return "", "", err
+// settingsData are the figures of the page.
+func settingsData(ctx context.Context, dir string, runs []evidence.Run, records []*SizedRecord) (map[string]any, template.FuncMap, error) {
+	f := &settingsFacts{First: records[0]}
+	var err error
+	if f.Changes, err = liveChanges(dir, runs, records); err != nil {
+		return nil, nil, err
 	}
-	arms, err := settingsArms()
-	if err != nil {
-		return "", "", err
+	for i := range settingsArms {
+		f.Arms = append(f.Arms, &settingsArms[i])
 	}
-	for i := range arms {
-		f.Arms = append(f.Arms, &arms[i])
-	}
-	earlier, err := s.earlier(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	if f.First == nil && earlier == nil {
-		return "", "", errors.New("there are no records; run the study without --offline first")
-	}
-	file = filepath.Clean(s.Dir) + ".md"
-	text, err = evidence.Page(settingsPage, file, map[string]any{
-		"F": f, "Old": earlier, "Dir": filepath.Base(s.Dir), "Seeds": sizedSeeds, "Replays": perturbed, "Tolerance": 100 * tolerance, "Clear": 100 * clearChange, "AsItIs": asItIs,
-	}, template.FuncMap{
-		"interval": intervals["interval"], "seconds": func(v float64) string { return fmt.Sprintf("%.1f", v) },
-		"change": func(e result.Estimate) string {
-			return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", 100*e.Mean, 100*e.Low, 100*e.High)
-		},
-	})
-	return text, file, err
+	earlier, err := newEarlierFacts(ctx, dir)
+	return map[string]any{
+			"F": f, "Old": earlier, "Seeds": sizedSeeds, "Replays": perturbed, "Tolerance": 100 * tolerance, "Clear": 100 * clearChange, "AsItIs": asItIs,
+		}, template.FuncMap{
+			"interval": intervals["interval"], "seconds": func(v float64) string { return fmt.Sprintf("%.1f", v) },
+			"change": func(e result.Estimate) string {
+				return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", 100*e.Mean, 100*e.Low, 100*e.High)
+			},
+		}, err
 }

@@ -10,9 +10,9 @@ import (
 
 // record is an empty record of a size: what the simulator needs to run its workload.
 func (s Size) record() *Record {
-	r := &Record{Workload: s.made(), Queues: amsQueues(), Site: hadoop.Properties("", site(s.NodeMB, 512))}
+	r := &Record{Workload: s.made(), Queues: amsQueues(), Site: hadoop.Properties("", site(s.NodeGB<<10, 512))}
 	for i := range s.Nodes {
-		r.Nodes = append(r.Nodes, NodeRecord{Name: string(rune('a' + i)), Port: int32(i + 1), Rack: "/r", MB: s.NodeMB})
+		r.Nodes = append(r.Nodes, NodeRecord{Name: string(rune('a' + i)), Port: int32(i + 1), Rack: "/r", MB: s.NodeGB << 10})
 	}
 	return r
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -24,6 +24,7 @@ import (
 	"github.com/yardmaster/yardmaster/studies/conform"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/experiment"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/proc"
 	"github.com/yardmaster/yardmaster/studies/lab/steerer"
@@ -33,14 +34,8 @@ import (
 // Sized is a study of the size-based policies, steered live: the same arrivals under FIFO and under each policy, on a real ResourceManager, beside
 // what a rehearsal predicts. Queues are made and taken back with "yarn prepare", and steered with "yarn steer", as an operator would.
 type Sized struct {
-	Size        SizedSize
-	Repetitions int      // of every arm, besides those already stored
-	Only        []string // arms; empty: all
-	Kills       int      // of the steerer in a run, at random moments; 0: it is left alone
-	Dir         string   // of the records and the picture; the page is beside it
-	Work        string   // of the daemons; "": a temporary folder
-	Binary      string   // the program; "": it is built
-	Log         io.Writer
+	Size  SizedSize
+	Kills int // of the steerer in a run, at random moments; 0: it is left alone
 }
 
 // SizedSize is the size of the study: applications with sizes from Min to Max container-seconds, on containers of one size.
@@ -68,8 +63,7 @@ type sizedArm struct {
 const (
 	sizedQueue  = "root.batch"
 	sizedSeries = "run"
-	killSeries  = "kills"      // runs whose steerer was killed
-	admin       = "yardmaster" // the lab's administrator
+	killSeries  = "kills" // runs whose steerer was killed
 	// sizedSeeds is the number of rehearsals: heartbeats have other phases in each.
 	sizedSeeds = 10
 	// tolerance is the greatest difference of a predicted gain and the measured one.
@@ -146,35 +140,46 @@ type Kill struct {
 	Down  hadoop.Millis // until the next one had started
 }
 
-// Record runs the arms in turn, rotated by one in each repetition.
-func (s *Sized) Record(ctx context.Context) error {
-	arms := s.Size.arms()
-	names := make([]string, len(arms))
-	for i := range arms {
-		names[i] = arms[i].Name
+// Study declares it.
+func (s *Sized) Study() *harness.Study[SizedRecord] {
+	h := &harness.Study[SizedRecord]{
+		Options: harness.Options{Repetitions: 3}, Folder: "sizes-live", Small: func() { s.Size = SizedMini }, Template: sizedPage, Ways: []string{"fifo", "fbq", "tags", "sita", "comp"},
+		Lab: func() hadoop.Options { return lab(queues("sized"), s.Size.Nodes, s.Size.PerNode) }, Nice: -10, Command: true, Ready: warmUp(sizedQueue), Run: s.run,
+		Series: sizedSeries, Flags: func(f *flag.FlagSet) {
+			f.IntVar(&s.Kills, "kills", s.Kills, "kill -9 the steerer so many times in each run; such runs have records of their own")
+		},
 	}
-	r := rounds{
-		Nodes: s.Size.Nodes, PerNode: s.Size.PerNode, Conf: queues("sized"), Queue: sizedQueue, Repetitions: upTo(s.Repetitions), Arms: names, Only: s.Only,
-		Dir: s.Dir, Series: sizedSeries, Work: s.Work, Binary: s.Binary, Log: s.Log,
-	}
-	return r.run(ctx, func(now *round) (*SizedRecord, string, error) {
-		rec, err := s.one(ctx, now, &arms[slices.Index(names, now.arm)])
-		if err != nil {
-			return nil, "", err
+	h.Keep = func(began *evidence.Run, rec *SizedRecord) (evidence.Run, error) {
+		series := sizedSeries
+		if len(rec.Kills) > 0 {
+			series = killSeries
 		}
-		f, err := rec.Figures()
-		return rec, fmt.Sprintf("slowdown: median %.2f, p95 %.1f; %d moves", f["median"], f["p95"], rec.Moves), err
-	})
+		return began.KeepJSON(h.Dir, series, rec)
+	}
+	h.Facts = func(ctx context.Context, runs []evidence.Run, records []*SizedRecord) (map[string]any, template.FuncMap, error) {
+		return sizedData(ctx, h.Dir, runs, records)
+	}
+	return h
+}
+
+func (s *Sized) run(ctx context.Context, now *harness.Run) (*SizedRecord, string, error) {
+	arms := s.Size.arms()
+	rec, err := s.one(ctx, now, &arms[slices.IndexFunc(arms, func(a sizedArm) bool { return a.Name == now.Way })])
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := rec.Figures()
+	return rec, fmt.Sprintf("slowdown: median %.2f, p95 %.1f; %d moves", f["median"], f["p95"], rec.Moves), err
 }
 
 // one runs the workload under one arm.
-func (s *Sized) one(ctx context.Context, now *round, a *sizedArm) (_ *SizedRecord, err error) {
-	c, bin := now.lab, now.bin
-	rec, err := now.newRecord(s.Size.made())
+func (s *Sized) one(ctx context.Context, now *harness.Run, a *sizedArm) (_ *SizedRecord, err error) {
+	c, bin := now.Cluster, now.Bin
+	rec, err := newRecord(now, s.Size.made(), s.Size.PerNode)
 	if err != nil {
 		return nil, err
 	}
-	var by *supervised
+	var supervisor *supervised
 	before, err := inForce(ctx, c)
 	if err != nil {
 		return nil, err
@@ -185,10 +190,7 @@ func (s *Sized) one(ctx context.Context, now *round, a *sizedArm) (_ *SizedRecor
 		rec.Settings = append(slices.Clone(a.Settings), fmt.Sprintf("interval=%v", sizedInterval))
 		prepare := func(more ...string) error {
 			args := slices.Concat([]string{"yarn", "prepare", "--rm", c.RM(), "--user", admin, "--queue", sizedQueue, "--journal", filepath.Join(c.Dir, "prepare")}, more)
-			out, err := steerer.Run(ctx, bin, c.Dir, args...)
-			if err != nil {
-				err = fmt.Errorf("yarn prepare: %w:\n%s", err, out)
-			}
+			_, err := steerer.Run(ctx, bin, c.Dir, args...)
 			return err
 		}
 		if err := prepare(append([]string{"--act", "--policy", a.Name}, a.Queues...)...); err != nil {
@@ -199,25 +201,25 @@ func (s *Sized) one(ctx context.Context, now *round, a *sizedArm) (_ *SizedRecor
 		for _, v := range rec.Settings {
 			args = append(args, "--set", v)
 		}
-		by = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
+		supervisor = &supervised{start: func() (*steerer.Process, error) { return steerer.Start(bin, c.Dir, nil, args...) }, log: filepath.Join(c.LogDir(), "steer-"+a.Name)}
 	}
 	if rec.Conf, err = inForce(ctx, c); err == nil {
-		rec.Prediction, err = now.rehearsed(ctx, rec)
+		rec.Prediction, err = rec.rehearsed(ctx, now)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if by != nil {
-		if err := by.run(ctx); err != nil {
+	if supervisor != nil {
+		if err := supervisor.run(ctx); err != nil {
 			return nil, err
 		}
 		killing, stop := context.WithCancel(ctx)
 		killed := make(chan error, 1)
-		go func() { killed <- by.killAtRandom(killing, s.Kills, rec) }()
+		go func() { killed <- supervisor.killAtRandom(killing, s.Kills, rec) }()
 		defer func() {
 			stop()
-			err = errors.Join(err, <-killed, by.end())
-			rec.Moves = by.moves
+			err = errors.Join(err, <-killed, supervisor.end())
+			rec.Moves = supervisor.moves
 		}()
 	}
 	return rec, rec.play(ctx, c, nil)
@@ -312,16 +314,16 @@ func (r *SizedRecord) slowdown(end map[string]int64) (experiment.Metrics, error)
 }
 
 // rehearsed predicts a run before it starts, and stores that.
-func (r *round) rehearsed(ctx context.Context, rec *SizedRecord) (string, error) {
+func (r *SizedRecord) rehearsed(ctx context.Context, now *harness.Run) (string, error) {
 	var p Prediction
 	for seed := range uint64(sizedSeeds) {
-		m, err := rec.rehearse(ctx, seed+1)
+		m, err := r.rehearse(ctx, seed+1)
 		if err != nil {
 			return "", fmt.Errorf("rehearsing: %w", err)
 		}
 		p.Replays = append(p.Replays, m)
 	}
-	return r.keep(p)
+	return p.keep(now)
 }
 
 // rehearse predicts the run: the same applications, configuration and steering policy, and the default timing of real daemons.
@@ -356,66 +358,54 @@ func (r *SizedRecord) predict(ctx context.Context, seed uint64) (*conform.Outcom
 
 // sizedFacts are the figures of all arms.
 type sizedFacts struct {
-	Kept                []evidence.Run
-	Records             []*SizedRecord
-	Arms                []string
-	Measured, Predicted *experiment.Runs
-	Recomputed          []string // arms whose predictions were not recorded before their first runs
-
-	Killed []*SizedRecord // runs whose steerer was killed
-	Ledger []evidence.Run // theirs
+	*armFigures
+	Kept    []evidence.Run
+	Records []*SizedRecord
+	Killed  []*SizedRecord // runs whose steerer was killed
+	Ledger  []evidence.Run // theirs
 }
 
-func (s *Sized) facts(ctx context.Context) (*sizedFacts, error) {
-	f := &sizedFacts{}
+func newSizedFacts(ctx context.Context, dir string, runs []evidence.Run, records []*SizedRecord) (*sizedFacts, error) {
+	f := &sizedFacts{Kept: runs, Records: records}
 	var err error
-	if f.Kept, f.Records, err = evidence.ReadSeries[SizedRecord](s.Dir, sizedSeries); err != nil {
-		return nil, err
+	if f.Ledger, f.Killed, err = evidence.ReadSeries[SizedRecord](dir, killSeries); err == nil {
+		f.armFigures, err = figures(ctx, dir, records, (*SizedRecord).Figures, (*SizedRecord).rehearse)
 	}
-	if f.Ledger, f.Killed, err = evidence.ReadSeries[SizedRecord](s.Dir, killSeries); err != nil {
-		return nil, err
-	}
-	f.Arms, f.Measured, f.Predicted, f.Recomputed, err = figures(ctx, s.Dir, f.Records, func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
-		if seed == 0 {
-			return r.Figures()
-		}
-		return r.rehearse(ctx, seed)
-	})
 	return f, err
 }
 
-// figures collects those of all runs and of rehearsals, by arm. A rehearsal that was recorded before the arm's first run is read; others are recomputed, and their arms
-// are named. of returns a run's figures for seed 0 and those of a rehearsal for others.
-func figures(ctx context.Context, dir string, records []*SizedRecord, of func(ctx context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error)) (
-	arms []string, measured, predicted *experiment.Runs, recomputed []string, err error,
-) {
-	fail := func(err error) ([]string, *experiment.Runs, *experiment.Runs, []string, error) {
-		return nil, nil, nil, nil, err
-	}
-	if len(records) == 0 {
-		return fail(errors.New("there are no records; run the study without --offline first"))
-	}
-	kept, said, err := evidence.ReadSeries[Prediction](dir, predictionSeries)
+// armFigures are those of all runs and of rehearsals, by arm.
+type armFigures struct {
+	Arms                []string
+	Measured, Predicted *experiment.Runs
+	Recomputed          []string // arms whose predictions were not recorded before their first runs
+}
+
+// figures collects them. A rehearsal that was recorded before the arm's first run is read; others are recomputed.
+func figures(ctx context.Context, dir string, records []*SizedRecord, measured func(*SizedRecord) (experiment.Metrics, error),
+	rehearsed func(r *SizedRecord, ctx context.Context, seed uint64) (experiment.Metrics, error),
+) (*armFigures, error) {
+	kept, predictions, err := evidence.ReadSeries[Prediction](dir, predictionSeries)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	found, ours := map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
+	f, found, ours := &armFigures{}, map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
 	most := 0
 	for _, r := range records {
-		m, err := of(ctx, r, 0)
+		m, err := measured(r)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
 		if found[r.Arm] == nil {
-			arms = append(arms, r.Arm)
+			f.Arms = append(f.Arms, r.Arm)
 			if i := slices.IndexFunc(kept, func(p evidence.Run) bool { return p.File == r.Prediction }); i >= 0 {
-				ours[r.Arm] = said[i].Replays
+				ours[r.Arm] = predictions[i].Replays
 			} else {
-				recomputed = append(recomputed, r.Arm)
+				f.Recomputed = append(f.Recomputed, r.Arm)
 				for seed := range uint64(sizedSeeds) {
-					m, err := of(ctx, r, seed+1)
+					m, err := rehearsed(r, ctx, seed+1)
 					if err != nil {
-						return fail(fmt.Errorf("rehearsing %s: %w", r.Arm, err))
+						return nil, fmt.Errorf("rehearsing %s: %w", r.Arm, err)
 					}
 					ours[r.Arm] = append(ours[r.Arm], m)
 				}
@@ -427,7 +417,8 @@ func figures(ctx context.Context, dir string, records []*SizedRecord, of func(ct
 	for arm, list := range found {
 		found[arm] = append(list, make([]experiment.Metrics, most-len(list))...)
 	}
-	return arms, experiment.NewRuns(experiment.Seeds(1, most), found), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), ours), recomputed, nil
+	f.Measured, f.Predicted = experiment.NewRuns(experiment.Seeds(1, most), found), experiment.NewRuns(experiment.Seeds(1, sizedSeeds), ours)
+	return f, nil
 }
 
 // Kills are all kills of the steerer.
@@ -521,13 +512,13 @@ var sizedPage string
 //go:embed sized.svg.tmpl
 var sizedPicture string
 
-// Report writes the page and the picture.
-func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
-	f, err := s.facts(ctx)
+// sizedData are the figures of the page. It draws the picture, too.
+func sizedData(ctx context.Context, dir string, runs []evidence.Run, records []*SizedRecord) (map[string]any, template.FuncMap, error) {
+	f, err := newSizedFacts(ctx, dir, runs, records)
 	if err != nil {
-		return "", "", err
+		return nil, nil, err
 	}
-	r, sizes := f.Records[0], []float64(nil)
+	r, sizes := records[0], []float64(nil)
 	work, last := 0.0, 0.0
 	for _, a := range r.Workload {
 		size := float64(a.Containers[0].Count) * a.Containers[0].Hold[0].Duration().Seconds()
@@ -537,16 +528,11 @@ func (s *Sized) Report(ctx context.Context) (text, file string, err error) {
 	for _, n := range r.Nodes {
 		slots += n.MB / r.Workload[0].Containers[0].MB
 	}
-	file = filepath.Clean(s.Dir) + ".md"
 	data := map[string]any{
-		"F": f, "First": r, "Sizes": sizes, "Slots": slots, "Last": last, "Load": work / last / float64(slots), "Seeds": sizedSeeds, "Dir": filepath.Base(s.Dir), "Interval": sizedInterval, "Tolerance": 100 * tolerance,
+		"F": f, "First": r, "Sizes": sizes, "Slots": slots, "Last": last, "Load": work / last / float64(slots), "Seeds": sizedSeeds, "Interval": sizedInterval, "Tolerance": 100 * tolerance,
 		"Metrics": []string{"median", "p95"}, "Titles": map[string]string{"median": "Median slowdown", "p95": "95th percentile of the slowdown"},
 	}
-	if err := f.picture(filepath.Join(s.Dir, "slowdown.svg"), data); err != nil {
-		return "", "", err
-	}
-	text, err = evidence.Page(sizedPage, file, data, intervals)
-	return text, file, err
+	return data, intervals, f.picture(filepath.Join(dir, "slowdown.svg"), data)
 }
 
 // intervals formats the mean of an arm's figures.

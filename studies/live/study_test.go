@@ -108,7 +108,7 @@ func TestTimes(t *testing.T) {
 	x, err := newTimes(p,
 		[]ended{{"1", "root.q", 0, 10}, {"2", "root.q", 20, 40}, {"3", "root.p", 30, 35}},
 		[]ended{{"1", "root.q", 5, 25}, {"2", "root.q", 35, 55}, {"3", "root.p", 30, 35}})
-	if err != nil || x.of("a") != 15 || x.mean("q") != 17.5 || x.mean("p") != 5 || x.mean("") != 40.0/3 || x.span != 45 {
+	if err != nil || x.job["a"] != 15 || x.mean("q") != 17.5 || x.mean("p") != 5 || x.mean("") != 40.0/3 || x.span != 45 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	for name, bad := range map[string]ended{"unknown": {"4", "root.q", 0, 10}, "not ended": {"1", "root.q", 0, -1}} {

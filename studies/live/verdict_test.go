@@ -47,14 +47,13 @@ func TestRecordedPredictions(t *testing.T) {
 	file := keep(predictionSeries, Prediction{Arm: "said", Replays: make([]experiment.Metrics, sizedSeeds)})
 	records := []*SizedRecord{{Arm: "said", Prediction: file}, {Arm: "unsaid"}}
 	rehearsed := map[string]int{}
-	_, _, _, recomputed, err := figures(t.Context(), dir, records, func(_ context.Context, r *SizedRecord, seed uint64) (experiment.Metrics, error) {
-		if seed > 0 {
+	f, err := figures(t.Context(), dir, records, func(*SizedRecord) (experiment.Metrics, error) { return experiment.Metrics{"x": 1}, nil },
+		func(r *SizedRecord, _ context.Context, _ uint64) (experiment.Metrics, error) {
 			rehearsed[r.Arm]++
-		}
-		return experiment.Metrics{"x": 1}, nil
-	})
-	if err != nil || strings.Join(recomputed, " ") != "unsaid" || rehearsed["said"] != 0 || rehearsed["unsaid"] != sizedSeeds {
-		t.Errorf("%v %v %v", recomputed, rehearsed, err)
+			return experiment.Metrics{"x": 1}, nil
+		})
+	if err != nil || strings.Join(f.Recomputed, " ") != "unsaid" || rehearsed["said"] != 0 || rehearsed["unsaid"] != sizedSeeds {
+		t.Errorf("%v %v %v", f.Recomputed, rehearsed, err)
 	}
 }
 
@@ -82,7 +81,11 @@ func TestPredictionsComeFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, _, err := (&Settings{Dir: dir}).live()
+		runs, records, err := evidence.ReadSeries[SizedRecord](dir, liveSeries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := liveChanges(dir, runs, records)
 		if (err == nil) != c.want || c.want && len(list) != len(settingsQueues) {
 			t.Errorf("%s: %d changes, %v", c.name, len(list), err)
 		}

@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/whatif/watch"
@@ -27,15 +28,8 @@ import (
 // them. What the watch has to compare with is another mix of small and large ones. They come one after the other, so that none waits for another: a mix with
 // more large ones would otherwise be another load, too, and its effect that of the load.
 type Watched struct {
-	Repetitions int
-	Apps        int    // before the change, and since; 0: 24
-	Dir         string // of the records; the page is beside it
-	Work        string // folder of the daemons; "": a temporary one
-	Binary      string // the program; "": it is built
-	Log         io.Writer
+	Apps int // before the change, and since
 }
-
-const watchedSeries = "watch"
 
 //go:embed watched.md.tmpl
 var watchedPage string
@@ -82,54 +76,43 @@ func watchedApps(n, every int, user, queue string) (apps []hadoop.Application) {
 	return apps
 }
 
-// Record runs the repetitions.
-func (s *Watched) Record(ctx context.Context) error {
-	bin, remove, err := host.Program(ctx, s.Binary)
-	if err != nil {
-		return err
+// Study declares it.
+func (s *Watched) Study() *harness.Study[WatchedRecord] {
+	return &harness.Study[WatchedRecord]{
+		Options: harness.Options{Repetitions: 5}, Folder: "watch-live", Series: "watch", Command: true, Ready: warmUp(""), Template: watchedPage,
+		Lab: func() hadoop.Options {
+			o := fastLab(watchedQueues(), 2, 12)
+			o.Site["yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"] = "250"
+			return o
+		},
+		Run: func(ctx context.Context, now *harness.Run) (*WatchedRecord, string, error) {
+			rec, err := s.one(ctx, now.Cluster, now.Bin, fmt.Sprintf("%c", 'a'+now.Repetition-1))
+			if err != nil {
+				return nil, "", err
+			}
+			return rec, fmt.Sprintf("known %+.1f %%, reported %+.1f %% (%+.1f to %+.1f) of %d pairs, all against all %+.1f %%",
+				100*rec.Known(), 100*rec.Figure.Change, 100*rec.Figure.Low, 100*rec.Figure.High, rec.Figure.Pairs, 100*rec.Naive()), nil
+		},
+		Facts: func(_ context.Context, _ []evidence.Run, list []*WatchedRecord) (map[string]any, template.FuncMap, error) {
+			covered := 0
+			for _, r := range list {
+				if r.Covered() {
+					covered++
+				}
+			}
+			return map[string]any{"Covered": covered, "Last": list[len(list)-1]}, nil, nil
+		},
 	}
-	defer remove()
-	program, err := evidence.Program(s.Dir, s.Binary)
-	if err != nil {
-		return err
-	}
-	conf := site(12<<10, 1024)
-	conf["yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"] = "250"
-	c, down, err := hadoop.UpIn(ctx, s.Work, hadoop.Options{
-		SchedulerXML: watchedQueues(), Nodes: 2, NodeMB: 12 << 10, NodeVcores: 64, Heartbeat: 250 * time.Millisecond, Site: conf, Log: s.Log,
-	})
-	if err != nil {
-		return err
-	}
-	defer down()
-	if _, err := c.AMs(ctx, warm(), hadoop.AMsOptions{}); err != nil {
-		return err
-	}
-	for rep := range s.Repetitions {
-		began := evidence.Begin(program)
-		rec, err := s.one(ctx, c, bin, fmt.Sprintf("%c", 'a'+rep))
-		if err != nil {
-			return fmt.Errorf("repetition %d: %w", rep+1, err)
-		}
-		kept, err := began.KeepJSON(s.Dir, watchedSeries, rec)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(s.Log, "%s  %d/%d  known %+.1f %%, reported %+.1f %% (%+.1f to %+.1f) of %d pairs, all against all %+.1f %%; load %s\n", time.Now().Format(time.TimeOnly), rep+1, s.Repetitions,
-			100*rec.Known(), 100*rec.Figure.Change, 100*rec.Figure.Low, 100*rec.Figure.High, rec.Figure.Pairs, 100*rec.Naive(), kept.LoadText())
-	}
-	return nil
 }
 
 // one is a repetition; its users are no others'.
 func (s *Watched) one(ctx context.Context, c *hadoop.Cluster, bin, name string) (*WatchedRecord, error) {
 	o := hadoop.AMsOptions{Heartbeat: 250 * time.Millisecond, Threads: 64, HeapMB: 256}
-	n := cmp.Or(s.Apps, 24)
-	if _, err := c.AMs(ctx, watchedApps(n, 4, "user-"+name, "root.adhoc"), o); err != nil {
+	if _, err := c.AMs(ctx, watchedApps(s.Apps, 4, "user-"+name, "root.adhoc"), o); err != nil {
 		return nil, err
 	}
 	rec := &WatchedRecord{Change: edit.Words([]edit.Change{watchedChange})}
-	rm, err := rest.New(rest.Options{RM: c.RMs(), Auth: rest.User(admin), RMRate: -1})
+	rm, err := client(c)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +133,7 @@ func (s *Watched) one(ctx context.Context, c *hadoop.Cluster, bin, name string) 
 	defer forget()
 	var said bytes.Buffer
 	apply := exec.CommandContext(ctx, bin, "yarn", "apply", "--rm", c.RM(), "--user", admin, "--journal", filepath.Join(journal, "j"), "--goal", "mean elapsed of root.adhoc",
-		"--watch", fmt.Sprintf("%ds", 5*n+15), "--act", rec.Change)
+		"--watch", fmt.Sprintf("%ds", 5*s.Apps+15), "--act", rec.Change)
 	apply.Stdout, apply.Stderr = &said, &said
 	if err := apply.Start(); err != nil {
 		return nil, err
@@ -170,7 +153,7 @@ func (s *Watched) one(ctx context.Context, c *hadoop.Cluster, bin, name string) 
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err(), errors.New(said.String()))
 	}
-	since, control := watchedApps(n, 2, "user-"+name, "root.adhoc"), watchedApps(n, 2, "control-"+name, "root.batch")
+	since, control := watchedApps(s.Apps, 2, "user-"+name, "root.adhoc"), watchedApps(s.Apps, 2, "control-"+name, "root.batch")
 	for i := range since {
 		since[i].ID += "000" // another run of the same
 	}
@@ -232,24 +215,4 @@ func meanElapsed(ctx context.Context, rm *rest.Client, apps []hadoop.Application
 		return 0, fmt.Errorf("%d of %d applications have succeeded", n, len(apps))
 	}
 	return sum / float64(n), nil
-}
-
-// Report writes the page from the records, and returns its text and its file.
-func (s *Watched) Report(context.Context) (text, file string, err error) {
-	file = filepath.Clean(s.Dir) + ".md"
-	runs, list, err := evidence.ReadSeries[WatchedRecord](s.Dir, watchedSeries)
-	if err != nil {
-		return "", "", err
-	}
-	if len(list) == 0 {
-		return "", "", fmt.Errorf("%s has no records yet: leave out --offline to make them", s.Dir)
-	}
-	covered := 0
-	for _, r := range list {
-		if r.Covered() {
-			covered++
-		}
-	}
-	text, err = evidence.Page(watchedPage, file, map[string]any{"Dir": filepath.Base(s.Dir), "Kept": runs, "Records": list, "Covered": covered, "Last": list[len(list)-1]}, nil)
-	return text, file, err
 }

@@ -20,7 +20,7 @@ type facts struct {
 	Scheduler string
 	size      Size
 	Arms      []Arm // that have records
-	of        map[string][]*Batch
+	batches   map[string][]*Batch
 
 	// For the report.
 	Model               *model
@@ -29,15 +29,15 @@ type facts struct {
 }
 
 func newFacts(s Size, scheduler string, list []*Batch) *facts {
-	f := &facts{Scheduler: scheduler, size: s, of: map[string][]*Batch{}}
+	f := &facts{Scheduler: scheduler, size: s, batches: map[string][]*Batch{}}
 	for _, b := range list {
 		for i := range b.Writes {
 			b.Writes[i].Took = b.took(i)
 		}
-		f.of[b.Arm] = append(f.of[b.Arm], b)
+		f.batches[b.Arm] = append(f.batches[b.Arm], b)
 	}
 	for _, a := range s.arms(sweeps(scheduler)) {
-		if l := f.of[a.Name]; len(l) > 0 {
+		if l := f.batches[a.Name]; len(l) > 0 {
 			slices.SortFunc(l, func(x, y *Batch) int { return x.Repetition - y.Repetition })
 			f.Arms = append(f.Arms, a)
 		}
@@ -49,7 +49,7 @@ func newFacts(s Size, scheduler string, list []*Batch) *facts {
 func (f *facts) all() []*Batch {
 	var list []*Batch
 	for _, a := range f.Arms {
-		list = append(list, f.of[a.Name]...)
+		list = append(list, f.batches[a.Name]...)
 	}
 	slices.SortFunc(list, func(x, y *Batch) int { return x.At.Compare(y.At) })
 	return list
@@ -224,7 +224,7 @@ type model struct {
 
 // calibrate makes the model.
 func (f *facts) calibrate(ctx context.Context) (*model, error) {
-	list := f.of["fifo"]
+	list := f.batches["fifo"]
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no sequential batch to calibrate the model on", f.Scheduler)
 	}
@@ -248,21 +248,12 @@ func (f *facts) calibrate(ctx context.Context) (*model, error) {
 	mapS, reduceS = mapS/float64(maps), reduceS/float64(reduces)
 	scale := busy / (mapS*float64(f.size.Maps) + reduceS*float64(f.size.Reduces))
 	m := &model{Daemons: daemons, Map: mapS * scale, Reduce: reduceS * scale, fifo: span}
-	without, err := f.predicted(ctx, m, f.armOf("fifo"))
+	without, err := f.predicted(ctx, m, f.size.arm("fifo"))
 	if err != nil {
 		return nil, err
 	}
 	m.Start = unit.Time(max(0, (span-result.Mean(without).Mean)/float64(f.size.Jobs)) * float64(unit.Second))
 	return m, nil
-}
-
-func (f *facts) armOf(name string) Arm {
-	for _, a := range f.size.arms(true) {
-		if a.Name == name {
-			return a
-		}
-	}
-	return Arm{}
 }
 
 // predicted are the simulated times of a batch under an arm, in seconds.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yardmaster/yardmaster/studies/harness"
 )
 
 // TestLabSteeringMini runs a batch of four tiny jobs under cbt with each scheduler, and one of all at once with the Capacity Scheduler.
@@ -18,12 +20,13 @@ func TestLabSteeringMini(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 			defer cancel()
 			var log strings.Builder
-			s := Study{Size: Mini, Dir: t.TempDir(), Schedulers: []string{scheduler}, Only: arms, Repetitions: 1, Log: &log}
-			if err := s.Record(ctx); err != nil {
+			h := (&Study{Size: Mini, Schedulers: []string{scheduler}}).Study()
+			h.Options = harness.Options{Dir: t.TempDir(), Only: arms, Repetitions: 1, Log: &log}
+			if err := h.Record(ctx); err != nil {
 				t.Fatalf("%v\n%s", err, log.String())
 			}
 			t.Log(log.String())
-			list, err := kept(s.file(scheduler))
+			list, err := kept(h.Dir, scheduler)
 			if err != nil || len(list) != len(arms) {
 				t.Fatalf("%d records, %v", len(list), err)
 			}

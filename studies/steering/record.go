@@ -121,19 +121,22 @@ func (b *Batch) whole(jobs int) error {
 	return nil
 }
 
-// keep appends a record to a file, as a line of JSON in its own gzip member: a truncated file loses its last record only.
-func keep(file string, b *Batch, run *evidence.Run) error {
+// file is that of a scheduler's records.
+func file(scheduler string) string { return scheduler + ".jsonl.gz" }
+
+// keep appends a record to its scheduler's file, as a line of JSON in its own gzip member: a truncated file loses its last record only.
+func keep(dir string, b *Batch, run *evidence.Run) (evidence.Run, error) {
 	member, err := evidence.Packed(b)
 	if err != nil {
-		return err
+		return *run, err
 	}
-	_, err = run.Append(filepath.Dir(file), filepath.Base(file), member)
-	return err
+	return run.Append(dir, file(b.Scheduler), member)
 }
 
-// kept reads the records of a file; there may be none.
-func kept(file string) ([]*Batch, error) {
-	f, err := os.Open(file)
+// kept reads the records of a scheduler; there may be none.
+func kept(dir, scheduler string) ([]*Batch, error) {
+	name := filepath.Join(dir, file(scheduler))
+	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -143,7 +146,7 @@ func kept(file string) ([]*Batch, error) {
 	defer f.Close()
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	var list []*Batch
 	for d := json.NewDecoder(z); ; {
@@ -152,7 +155,7 @@ func kept(file string) ([]*Batch, error) {
 			if errors.Is(err, io.EOF) {
 				return list, nil
 			}
-			return nil, fmt.Errorf("reading %s: record %d: %w", file, len(list)+1, err)
+			return nil, fmt.Errorf("reading %s: record %d: %w", name, len(list)+1, err)
 		}
 		list = append(list, b)
 	}

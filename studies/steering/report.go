@@ -18,37 +18,26 @@ import (
 	"github.com/yardmaster/yardmaster/studies/experiment"
 )
 
-// Report writes the page and its pictures from the existing records.
-func (s *Study) Report(ctx context.Context) error {
+// report are the figures of the page. It draws the pictures, too.
+func (s *Study) report(ctx context.Context, dir string, list []*Batch) (map[string]any, template.FuncMap, error) {
 	var all []*facts
-	for _, scheduler := range []string{"fair", "capacity"} {
-		list, err := kept(s.file(scheduler))
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
+	for _, scheduler := range schedulers {
+		own := slices.DeleteFunc(slices.Clone(list), func(b *Batch) bool { return b.Scheduler != scheduler })
+		if len(own) == 0 {
 			continue
 		}
-		t := newFacts(s.Size, scheduler, list)
+		t := newFacts(s.Size, scheduler, own)
 		t.Measured = figures{t.runs()}
-		if t.Model, err = t.calibrate(ctx); err == nil {
-			err = t.predict(ctx)
+		if t.Model, t.Unsaid = t.calibrate(ctx); t.Unsaid == nil {
+			t.Unsaid = t.predict(ctx)
 		}
-		if err != nil {
-			t.Unsaid = err
+		picture := func(name string) string { return filepath.Join(dir, name+"-"+scheduler+".svg") }
+		if err := errors.Join(t.boxes(picture("boxes")), t.gantt(t.Shown(), picture("gantt"))); err != nil {
+			return nil, nil, err
 		}
 		all = append(all, t)
 	}
-	if len(all) == 0 {
-		return errors.New("there are no records; run the study without --report first")
-	}
-	for _, t := range all {
-		of := func(name string) string { return filepath.Join(s.Dir, name+"-"+t.Scheduler+".svg") }
-		if err := errors.Join(t.boxes(of("boxes")), t.gantt(t.Shown(), of("gantt"))); err != nil {
-			return err
-		}
-	}
-	return s.writePage(all)
+	return s.data(all), template.FuncMap{"spread": spread, "cell": experiment.Cell}, nil
 }
 
 func (t *facts) predict(ctx context.Context) error {
@@ -97,7 +86,7 @@ func (f figures) Against(arm string) experiment.Judgement {
 func (t *facts) Shown() int {
 	for r := 1; r <= 100; r++ {
 		if !slices.ContainsFunc(t.Arms, func(a Arm) bool {
-			return !slices.ContainsFunc(t.of[a.Name], func(b *Batch) bool { return b.Repetition == r })
+			return !slices.ContainsFunc(t.batches[a.Name], func(b *Batch) bool { return b.Repetition == r })
 		}) {
 			return r
 		}
@@ -110,12 +99,12 @@ var titles = map[string]string{"fair": "Fair Scheduler", "capacity": "Capacity S
 //go:embed marp-live.md.tmpl
 var pageText string
 
-func (s *Study) writePage(all []*facts) error {
+func (s *Study) data(all []*facts) map[string]any {
 	z := s.Size
 	type wait struct{ Policy, Scheduler, Waits string }
 	var waits []wait
 	for _, a := range z.arms(false) {
-		for _, scheduler := range []string{"fair", "capacity"} {
+		for _, scheduler := range schedulers {
 			var list []string
 			w := z.waits(a.Policy, scheduler)
 			for _, name := range slices.Sorted(maps.Keys(w)) {
@@ -126,22 +115,21 @@ func (s *Study) writePage(all []*facts) error {
 			}
 		}
 	}
-	_, err := evidence.Page(pageText, s.Page, map[string]any{
+	return map[string]any{
 		"All": all, "Hadoop": all[0].all()[0].Hadoop, "Size": z, "Seed": Seed, "Seeds": seeds, "Queue": queue, "Fit": z.QueueMB() / z.ContainerMB, "AMShare": z.am(),
 		"PerCore": (z.QueueMB()/z.ContainerMB - z.Jobs) / cores, "Alone": z.QueueMB()/z.ContainerMB - 1, "KiB": z.Bytes >> 10, "Fraction": fmt.Sprintf("1/%.0f", 1/z.Scale), "Waits": waits,
-	}, template.FuncMap{"spread": spread, "cell": experiment.Cell})
-	return err
+	}
 }
 
 // Title is the scheduler's name.
 func (t *facts) Title() string { return titles[t.Scheduler] }
 
 // Behind is the time from a job's end to the launch of the next AM, in a sequential batch.
-func (t *facts) Behind() float64 { return behind(t.of["fifo"]) }
+func (t *facts) Behind() float64 { return behind(t.batches["fifo"]) }
 
 // Short is the result in a few words, from the numbers.
 func (t *facts) Short() string {
-	of := map[string][]string{}
+	arms := map[string][]string{}
 	for _, a := range t.Arms {
 		j := t.Measured.Against(a.Name)
 		_, change, _ := strings.Cut(j.Ours, ", ")
@@ -154,12 +142,12 @@ func (t *facts) Short() string {
 		case j.Lo > 0:
 			which = "slower"
 		}
-		of[which] = append(of[which], a.Name+" "+change)
+		arms[which] = append(arms[which], a.Name+" "+change)
 	}
 	var parts []string
 	for _, which := range []string{"faster than all jobs at once", "slower", "not told apart from it"} {
-		if len(of[which]) > 0 {
-			parts = append(parts, which+": "+strings.Join(of[which], ", "))
+		if len(arms[which]) > 0 {
+			parts = append(parts, which+": "+strings.Join(arms[which], ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -246,7 +234,7 @@ func (f *facts) gantt(repetition int, file string) error {
 	height, most := row*float64(f.size.Jobs)+strip, 0.0
 	var panels []*panel
 	for _, a := range f.Arms {
-		for _, b := range f.of[a.Name] {
+		for _, b := range f.batches[a.Name] {
 			if b.Repetition == repetition {
 				top := head + float64(len(panels))*(height+gap)
 				panels = append(panels, &panel{Batch: b, Top: top, Foot: top + height, Span: b.span(), Jobs: b.byLaunch()})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -30,23 +31,23 @@ func sample() *Batch {
 }
 
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x.jsonl.gz")
-	if list, err := kept(file); err != nil || list != nil {
+	dir := t.TempDir()
+	if list, err := kept(dir, "fair"); err != nil || list != nil {
 		t.Fatalf("without a file: %v, %v", list, err)
 	}
 	want := []*Batch{sample(), sample()}
 	want[1].Arm = "prj"
 	for _, b := range want {
-		if err := keep(file, b, evidence.Begin("")); err != nil {
+		if _, err := keep(dir, b, evidence.Begin("")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := kept(file)
+	got, err := kept(dir, "fair")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%+v\n%+v", err, got, want)
 	}
-	runs, err := evidence.Runs(filepath.Dir(file))
-	if info, _ := os.Stat(file); err != nil || len(runs) != 2 || runs[1].From != runs[0].Size || info.Size() != runs[1].From+runs[1].Size {
+	runs, err := evidence.Runs(dir)
+	if info, _ := os.Stat(filepath.Join(dir, file("fair"))); err != nil || len(runs) != 2 || runs[1].From != runs[0].Size || info.Size() != runs[1].From+runs[1].Size {
 		t.Errorf("the ledger does not account for the records: %+v, %v", runs, err)
 	}
 }
@@ -71,21 +72,26 @@ func TestBatchIsMeasuredFromFirstComingToLastEnd(t *testing.T) {
 }
 
 func TestEveryRepetitionHasEveryArmOnceInItsOwnOrder(t *testing.T) {
-	s := Study{Size: Full, Repetitions: 5}
+	s := Study{Size: Full}
+	whole := s.Study()
+	whole.Dir = t.TempDir()
 	orders := map[string]bool{}
 	for _, scheduler := range []string{"fair", "capacity"} {
 		arms := len(Full.arms(sweeps(scheduler)))
-		list := s.plan(scheduler)
-		if len(list) != 5*arms || !reflect.DeepEqual(list, s.plan(scheduler)) {
-			t.Fatalf("%s: %d batches, or another order the second time", scheduler, len(list))
+		list, err := s.part(whole, scheduler).Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.part(whole, scheduler).Plan(); len(list) != 5*arms || !reflect.DeepEqual(list, again) {
+			t.Fatalf("%s: %d batches, or another order the second time (%v)", scheduler, len(list), err)
 		}
 		for r := range 5 {
 			var names []string
 			order := ""
 			for _, x := range list[r*arms : (r+1)*arms] {
-				names, order = append(names, x.arm.Name), order+x.arm.Name+" "
-				if x.repetition != r+1 {
-					t.Errorf("batch of repetition %d among those of %d", x.repetition, r+1)
+				names, order = append(names, x.Way), order+x.Way+" "
+				if x.Repetition != r+1 {
+					t.Errorf("batch of repetition %d among those of %d", x.Repetition, r+1)
 				}
 			}
 			orders[order] = true
@@ -160,23 +166,24 @@ func made(size Size, scheduler string, a Arm, repetition, atOnce int) *Batch {
 // TestReportIsMadeFromRecordsAlone makes the page and its pictures from made-up records, including the simulator's part.
 func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 	dir := t.TempDir()
-	s := Study{Size: Full, Dir: dir, Page: filepath.Join(dir, "page.md")}
-	if err := s.Report(t.Context()); err == nil {
+	h := (&Study{Size: Full}).Study()
+	h.Options = harness.Options{Dir: dir, Page: filepath.Join(dir, "page.md")}
+	if _, _, err := h.Report(t.Context()); err == nil {
 		t.Error("a report of nothing")
 	}
 	for _, scheduler := range []string{"fair", "capacity"} {
 		for _, a := range Full.arms(sweeps(scheduler)) {
 			for r := 1; r <= 3; r++ {
-				if err := keep(s.file(scheduler), made(Full, scheduler, a, r, map[bool]int{true: 6, false: 1}[a.Share > 0.4]), evidence.Begin("")); err != nil {
+				if _, err := keep(dir, made(Full, scheduler, a, r, map[bool]int{true: 6, false: 1}[a.Share > 0.4]), evidence.Begin("")); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
-	if err := s.Report(t.Context()); err != nil {
+	if _, _, err := h.Report(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(s.Page)
+	b, err := os.ReadFile(h.Page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,5 +211,19 @@ func TestReportIsMadeFromRecordsAlone(t *testing.T) {
 	}
 	if keepDir := os.Getenv("KEEP"); keepDir != "" {
 		_ = os.CopyFS(keepDir, os.DirFS(dir))
+	}
+}
+
+// The committed page is what the committed records give.
+func TestPageIsCurrent(t *testing.T) {
+	studies, dir := filepath.Join("..", "..", "docs", "studies"), filepath.Join(t.TempDir(), "marp-live")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(studies, "marp-live"))); err != nil { // pictures are drawn there
+		t.Fatal(err)
+	}
+	h := (&Study{Size: Full}).Study()
+	h.Dir = dir
+	text, _, err := h.Report(t.Context())
+	if want, e := os.ReadFile(filepath.Join(studies, "marp-live.md")); err != nil || e != nil || text != string(want) {
+		t.Errorf("run: go run ./studies marp-live --offline (%v, %v)", err, e)
 	}
 }

@@ -10,171 +10,139 @@ package steering
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
+	"text/template"
 	"time"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/studies/evidence"
+	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
-	"github.com/yardmaster/yardmaster/studies/lab/host"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // Study is the live study.
 type Study struct {
-	Size        Size
-	Dir         string   // of the records and pictures
-	Page        string   // the report's file
-	Work        string   // of the daemons; "": a temporary folder
-	Binary      string   // the program; "": it is built
-	Schedulers  []string // fair, capacity
-	Only        []string // arms; empty: all
-	Repetitions int
-	First       bool // raise the priority of the daemons and their jobs, where permitted
-	Log         io.Writer
-
-	program string // its version
+	Size       Size
+	Schedulers []string // fair, capacity; empty: both
 }
 
-// Seed of the orders in which the arms of a repetition run.
-const Seed = 6
+const (
+	// Seed of the orders in which the arms of a repetition run.
+	Seed = 6
+	// round is how many repetitions run before switching to the other scheduler, with new daemons.
+	round = 2
+)
+
+// schedulers in the order of the page.
+var schedulers = []string{"fair", "capacity"}
 
 // sweeps reports whether a scheduler also runs the fixed shares between one job and all.
 func sweeps(scheduler string) bool { return scheduler == "capacity" }
 
-// Record runs the batches without a record.
-func (s *Study) Record(ctx context.Context) error {
-	bin, remove, err := host.Program(ctx, s.Binary)
-	if err != nil {
-		return err
+// Study declares it. Only batches without a record are run.
+func (s *Study) Study() *harness.Study[Batch] {
+	h := &harness.Study[Batch]{Options: harness.Options{Repetitions: 5}, Folder: "marp-live", Command: true, Resume: true, Again: errStuck, Template: pageText}
+	for _, a := range s.Size.arms(true) {
+		h.Ways = append(h.Ways, a.Name)
 	}
-	defer remove()
-	if s.program, err = evidence.Program(s.Dir, s.Binary); err != nil {
-		return err
-	}
-	if s.First {
-		end, err := host.First(-10)
-		defer end()
-		if err != nil {
-			fmt.Fprintln(s.Log, "going before other work is not allowed here:", err)
-		}
-	}
-	for from := 1; from <= s.Repetitions; from += round {
-		for _, scheduler := range s.Schedulers {
-			err := s.round(ctx, bin, scheduler, from)
-			for again := 0; errors.Is(err, errStuck) && again < 3; again++ {
-				fmt.Fprintf(s.Log, "%s: %v: again, on new daemons\n", scheduler, err)
-				err = s.round(ctx, bin, scheduler, from)
+	h.Flags = func(f *flag.FlagSet) {
+		f.Func("scheduler", "fair, capacity or both (default: both)", func(name string) error {
+			if s.Schedulers = []string{name}; name == "both" {
+				s.Schedulers = nil
+			} else if !slices.Contains(schedulers, name) {
+				return errors.New("choose fair, capacity or both")
 			}
+			return nil
+		})
+		f.BoolFunc("first", "raise the priority of daemons and jobs, where permitted", func(string) error {
+			h.Nice = -10
+			return nil
+		})
+		f.BoolFunc("report", "the same as --offline", func(string) error { return f.Set("offline", "true") })
+	}
+	h.Parts = func() (parts []*harness.Study[Batch]) {
+		which := s.Schedulers
+		if len(which) == 0 {
+			which = schedulers
+		}
+		for from := 1; from <= h.Repetitions; from += round {
+			for _, scheduler := range which {
+				part := s.part(h, scheduler)
+				part.From, part.Repetitions = from, min(round, h.Repetitions-from+1)
+				parts = append(parts, part)
+			}
+		}
+		return parts
+	}
+	h.Stored = func() ([]evidence.Run, []*Batch, error) {
+		var all []*Batch
+		for _, scheduler := range schedulers {
+			list, err := kept(h.Dir, scheduler)
 			if err != nil {
-				return fmt.Errorf("%s: %w", scheduler, err)
+				return nil, nil, err
 			}
+			all = append(all, list...)
 		}
+		return nil, all, nil
 	}
-	return nil
+	h.Facts = func(ctx context.Context, _ []evidence.Run, list []*Batch) (map[string]any, template.FuncMap, error) {
+		return s.report(ctx, h.Dir, list)
+	}
+	return h
 }
 
-// round is how many repetitions run before switching to the other scheduler, with new daemons.
-const round = 2
-
-// todo is one batch to run.
-type todo struct {
-	arm               Arm
-	repetition, place int
-}
-
-// plan is all batches of a scheduler in order: every arm once per repetition, reshuffled for each.
-func (s *Study) plan(scheduler string) []todo {
-	var list []todo
-	for r := 1; r <= s.Repetitions; r++ {
-		arms := s.Size.arms(sweeps(scheduler))
-		which := uint64(r)
+// part is the study with one scheduler: every arm once per repetition, reshuffled for each.
+func (s *Study) part(whole *harness.Study[Batch], scheduler string) *harness.Study[Batch] {
+	part, all := *whole, marp.PRJ(s.Size.am(), s.Size.Jobs)
+	part.Key = func(b *Batch) (string, int) { return b.Arm, b.Repetition }
+	part.Stored = func() ([]evidence.Run, []*Batch, error) {
+		list, err := kept(whole.Dir, scheduler)
+		return nil, list, err
+	}
+	part.Keep = func(began *evidence.Run, b *Batch) (evidence.Run, error) { return keep(whole.Dir, b, began) }
+	part.Order = func(repetition int) (names []string) {
+		which := uint64(repetition)
 		if scheduler == "capacity" {
 			which += 1000
 		}
-		random := rand.New(rand.NewPCG(Seed, which))
-		random.Shuffle(len(arms), func(i, k int) { arms[i], arms[k] = arms[k], arms[i] })
-		for i, a := range arms {
-			if len(s.Only) == 0 || slices.Contains(s.Only, a.Name) {
-				list = append(list, todo{a, r, i + 1})
-			}
+		for _, a := range s.Size.arms(sweeps(scheduler)) {
+			names = append(names, a.Name)
 		}
+		rand.New(rand.NewPCG(Seed, which)).Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+		return names
 	}
-	return list
-}
-
-func (s *Study) file(scheduler string) string {
-	return filepath.Join(s.Dir, scheduler+".jsonl.gz")
-}
-
-// round runs the missing batches of some repetitions, on its own daemons.
-func (s *Study) round(ctx context.Context, bin, scheduler string, from int) error {
-	have, err := kept(s.file(scheduler))
-	if err != nil {
-		return err
-	}
-	list := slices.DeleteFunc(s.plan(scheduler), func(t todo) bool {
-		return t.repetition < from || t.repetition >= from+round || slices.ContainsFunc(have, func(b *Batch) bool { return b.Arm == t.arm.Name && b.Repetition == t.repetition })
-	})
-	if len(list) == 0 {
-		return nil
-	}
-	work := s.Work
-	if work != "" { // one folder per attempt
-		if err := os.MkdirAll(s.Work, 0o755); err != nil {
+	part.Lab = func() hadoop.Options { return s.Size.options(scheduler, all) }
+	var n *bench
+	part.Ready = func(ctx context.Context, on *harness.Bench) (err error) {
+		n = &bench{size: s.Size, c: on.Cluster, share: all, binary: on.Bin, log: on.Log}
+		if n.rm, err = rest.New(rest.Options{RM: []string{n.c.RM()}, History: n.c.History(), Auth: rest.User("yardmaster"), RMRate: -1}); err != nil || !s.Size.Archive {
 			return err
 		}
-		if work, err = os.MkdirTemp(s.Work, fmt.Sprintf("%s-%d-", scheduler, from)); err != nil {
-			return err
-		}
-	}
-	all := marp.PRJ(s.Size.am(), s.Size.Jobs)
-	o := s.Size.options(scheduler, all)
-	o.Log = s.Log
-	c, down, err := hadoop.UpIn(ctx, work, o)
-	if err != nil {
-		return err
-	}
-	defer down()
-	rm, err := rest.New(rest.Options{RM: []string{c.RM()}, History: c.History(), Auth: rest.User("yardmaster"), RMRate: -1})
-	if err != nil {
-		return err
-	}
-	n := &bench{size: s.Size, c: c, rm: rm, share: all, binary: bin, log: s.Log}
-	if s.Size.Archive {
 		if err := n.archive(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintln(s.Log, "a batch to warm the daemons up")
+		fmt.Fprintln(n.log, "a batch to warm the daemons up")
 		if _, err := n.batch(ctx, Arm{Name: "warm", Share: n.share}, 0, 0); err != nil {
 			return fmt.Errorf("warming up: %w", err)
 		}
+		return nil
 	}
-	fmt.Fprintf(s.Log, "%s: %d batches from repetition %d on\n", scheduler, len(list), from)
-	began := time.Now()
-	for i, t := range list {
-		run := evidence.Begin(s.program)
-		b, err := n.batch(ctx, t.arm, t.repetition, t.place)
+	part.Run = func(ctx context.Context, now *harness.Run) (*Batch, string, error) {
+		b, err := n.batch(ctx, s.Size.arm(now.Way), now.Repetition, now.Place)
 		if err != nil {
-			return fmt.Errorf("repetition %d, %s: %w", t.repetition, t.arm.Name, err)
+			return nil, "", fmt.Errorf("%s: %w", scheduler, err)
 		}
-		b.Program = s.program
-		if err := keep(s.file(scheduler), b, run); err != nil {
-			return err
-		}
-		left := time.Duration(float64(time.Since(began)) / float64(i+1) * float64(len(list)-i-1)).Round(time.Second)
-		fmt.Fprintf(s.Log, "%s %s %d/%d: repetition %d, %-10s %5.1f s, idle %4.1f core-s, %d writes, load %.1f; about %v left of this round\n", time.Now().Format("15:04:05"), scheduler, i+1, len(list),
-			b.Repetition, b.Arm, b.span(), b.idle(), len(b.Writes), b.Load, left)
+		b.Program = now.Program
+		return b, fmt.Sprintf("%s, %.1f s, idle %.1f core-s, %d writes", scheduler, b.span(), b.idle(), len(b.Writes)), nil
 	}
-	return nil
+	return &part
 }
 
 // Size is the cluster and the batch.
@@ -231,6 +199,12 @@ func (s Size) arms(sweep bool) []Arm {
 		list = append(list, Arm{name, one, name, "controller"})
 	}
 	return list
+}
+
+// arm is the one with that name.
+func (s Size) arm(name string) Arm {
+	arms := s.arms(true)
+	return arms[slices.IndexFunc(arms, func(a Arm) bool { return a.Name == name })]
 }
 
 // waitsOf are the durations among a controller's settings, by name.

@@ -92,7 +92,7 @@ func (f *facts) runs() *experiment.Runs {
 		metrics["all"][i]["over"] += float64(over)
 	}
 	var gaps []float64 // too few in one repetition
-	for _, b := range f.of["cbt"] {
+	for _, b := range f.batches["cbt"] {
 		_, work := b.gaps()
 		gaps = append(gaps, work...)
 	}
