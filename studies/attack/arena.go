@@ -65,13 +65,7 @@ func (a *arena) busy(ctx context.Context) error {
 		apps = append(apps, hadoop.Application{ID: fmt.Sprint("adhoc-", i), User: fmt.Sprintf("honest-%d", i%5), Queue: "root.adhoc",
 			Containers: []hadoop.Group{{Count: 1, MB: 128, Hold: hadoop.Holds{hadoop.Millis(200 + 20*i)}}}})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := a.lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, HeapMB: 256})
-		ended <- err
-	}()
-	a.end = func() { cancel(); <-ended }
+	a.end = a.serve(ctx, apps)
 	if !proc.Await(ctx, maxTime, 200*time.Millisecond, func() bool {
 		m, err := a.admin.Metrics(ctx)
 		return err == nil && m.AppsCompleted == 15 && m.AppsRunning == 1
@@ -79,6 +73,17 @@ func (a *arena) busy(ctx context.Context) error {
 		return errors.New("the honest applications did not run")
 	}
 	return nil
+}
+
+// serve runs applications with AMs until end is called.
+func (a *arena) serve(ctx context.Context, apps []hadoop.Application) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = a.lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, HeapMB: 256}) // it is cancelled
+	}()
+	return func() { cancel(); <-done }
 }
 
 func (a *arena) close() {
