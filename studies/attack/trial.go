@@ -138,12 +138,6 @@ func (t *trial) must(err error) bool {
 
 func (t *trial) journal() string { return filepath.Join(t.dir, "journal") }
 
-func (t *trial) file(name, text string) string {
-	path := filepath.Join(t.dir, name)
-	t.must(os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 // outcome is what a command did.
 type outcome struct {
 	code int // -1: it was killed

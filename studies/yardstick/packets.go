@@ -39,6 +39,7 @@ const (
 	// segment is TCP's with timestamps in a frame of 1,500 bytes; onTheWire is what Ethernet takes for it: headers of 20, 32 and
 	// 18 bytes, preamble and gap of 20.
 	segment, onTheWire = 1448, 1538
+	headersLeave       = float64(segment) / onTheWire
 )
 
 // Shuffles are the shuffles of the study: 20 nodes on one switch, or in two racks with an uplink of a fifth of what their nodes
@@ -230,7 +231,7 @@ const firstTimer = 1.0
 
 func newPacketFacts(r *PacketRun) packetFacts {
 	f := packetFacts{PacketRun: r, Whole: latest(r.Fluid(1)), Packets: latest(r.Spans)}
-	f.fluidSpans = r.Fluid(float64(segment) / onTheWire)
+	f.fluidSpans = r.Fluid(headersLeave)
 	f.FluidEnd = latest(f.fluidSpans)
 	for i, s := range r.Spans {
 		if s.End < 0 {
