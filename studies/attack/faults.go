@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,15 +18,20 @@ import (
 	"github.com/yardmaster/yardmaster/studies/endure"
 )
 
-// answers injects a function that answers some requests in the ResourceManager's place.
-func (t *trial) answers(f func(w http.ResponseWriter, r *http.Request), names ...string) {
+// answers injects a function that answers some requests in the ResourceManager's place, besides those that others of the trial answer.
+func (t *trial) answers(f http.HandlerFunc, names ...string) {
+	t.replies = maps.Clone(t.replies) // requests may be under way
+	for _, name := range names {
+		t.replies["/ws/v1/cluster/"+name] = f
+	}
+	replies := t.replies
 	t.proxy.Inject(&endure.Fault{Answer: func(w http.ResponseWriter, r *http.Request) bool {
-		if dir, name := path.Split(r.URL.Path); dir != "/ws/v1/cluster/" || !slices.Contains(names, name) {
-			return false
+		reply := replies[r.URL.Path]
+		if reply != nil {
+			w.Header().Set("Content-Type", "application/json")
+			reply(w, r)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		f(w, r)
-		return true
+		return reply != nil
 	}})
 }
 
@@ -81,25 +86,6 @@ func endless(t *trial, _ []string) {
 			_, err = fmt.Fprintf(w, `{"id":"application_1_%07d","user":"u","name":"%s","queue":"root.batch","state":"RUNNING","startedTime":1},`, i, strings.Repeat("n", 300))
 		}
 	}, "apps")
-}
-
-// growth lists few nodes and applications, of sizes and counts that make a simulation large.
-func growth(t *trial, _ []string) {
-	numbered := func(n int, form string) string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = fmt.Sprintf(form, i)
-		}
-		return strings.Join(list, ",")
-	}
-	texts := map[string]string{
-		"nodes": `{"nodes":{"node":[` + numbered(200, `{"id":"n%d:1","state":"RUNNING","rack":"/r","totalResource":{"memory":1099511627776,"vCores":1073741824},`+
-			`"availMemoryMB":1099511627776,"availableVirtualCores":1073741824}`) + `]}}`,
-		"apps": `{"apps":{"app":[` + numbered(300, `{"id":"application_1_%04d","user":"u%[1]d","name":"n","queue":"root.batch","state":"RUNNING","startedTime":1,"launchTime":1,`+
-			`"runningContainers":1073741824,"allocatedMB":1099511627776,"allocatedVCores":1073741824,"resourceRequests":[{"resourceName":"*","numContainers":1073741824,`+
-			`"relaxLocality":true,"priority":{"priority":1},"capability":{"memorySize":1,"virtualCores":1}}]}`) + `]}}`,
-	}
-	t.answers(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, texts[path.Base(r.URL.Path)]) }, "nodes", "apps") // the client has gone
 }
 
 // redirect redirects the requests of a method, "" is any, to a server that nothing may reach.

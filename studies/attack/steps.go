@@ -42,6 +42,13 @@ func (t *trial) expand(words []string) []string {
 	funcs := template.FuncMap{
 		"journal": t.journal, "dir": func() string { return t.dir }, "honest": func() string { return t.honest }, "each": func() string { return t.each },
 		"forgery": func() string { return forgery }, "property": property, "repeat": func(n int, s string) string { return strings.Repeat(s, n) },
+		"list": func(n int, form string) string { // of n like values, numbered
+			values := make([]string, n)
+			for i := range values {
+				values[i] = fmt.Sprintf(form, i)
+			}
+			return strings.Join(values, ",")
+		},
 		"number": func() string { return `:\s*-?[0-9][0-9.E+-]*([,}])` }, // in JSON
 		"home": func() string { // with the space that follows it
 			if home := os.Getenv("HOME"); home != "" {
@@ -155,7 +162,7 @@ var steps = map[string]func(t *trial, args []string){
 	},
 
 	// Faults of the server.
-	"answer": answer, "drip": drip, "endless": endless, "growth": growth, "gzip": gzipBomb, "redirect": redirect, "rewrite": rewrite,
+	"answer": answer, "drip": drip, "endless": endless, "gzip": gzipBomb, "redirect": redirect, "rewrite": rewrite,
 	"omit": omit, "shift": shift, "unmade": unmade, "path-ids": pathIDs,
 	"honest": func(t *trial, _ []string) { t.proxy.Asked(); t.proxy.Inject(nil) },
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,9 @@ type trial struct {
 	rss   int64
 	mine  []string // applications of the attacker
 	undo  []func()
-	err   error // the attack itself failed
+	// replies answer requests in the ResourceManager's place, by path.
+	replies map[string]http.HandlerFunc
+	err     error // the attack itself failed
 }
 
 // Limits of a command. The processor time does not depend on what else the machine does; only a hang reaches the wall clock's.
@@ -45,7 +48,7 @@ const (
 // try runs one attack and compares the ResourceManager before and after.
 func (a *arena) try(ctx context.Context, x *Attack) (Result, error) {
 	a.n++
-	t := &trial{arena: a, ctx: ctx, dir: filepath.Join(a.work, fmt.Sprintf("trial-%02d", a.n))}
+	t := &trial{arena: a, ctx: ctx, dir: filepath.Join(a.work, fmt.Sprintf("trial-%02d", a.n)), replies: map[string]http.HandlerFunc{}}
 	if err := errors.Join(os.RemoveAll(t.dir), os.Mkdir(t.dir, 0o700)); err != nil { // of an earlier run
 		return Result{}, err
 	}
