@@ -128,14 +128,12 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 	if err := r.tryPrecisions(ctx, small); err != nil {
 		return r, err
 	}
-	for _, l := range namedLists() {
-		if err := r.add(ctx, log, l.Name, l); err != nil {
-			return r, err
-		}
-	}
+	lists := namedLists()
 	for i, alive := range size.Alive {
 		closed := Random(alive, alive+size.Ends[i], 1)
-		l := Opened(closed, Ours(closed).Ends)
+		lists = append(lists, Opened(closed, Ours(closed).Ends))
+	}
+	for _, l := range lists {
 		if err := r.add(ctx, log, l.Name, l); err != nil {
 			return r, err
 		}
