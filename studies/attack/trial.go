@@ -113,17 +113,15 @@ func (t *trial) killMine() error {
 	return nil
 }
 
+// difference are the lines of only one of two texts.
 func difference(before, after string) string {
-	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
 	var out []string
-	for _, line := range was {
-		if !slices.Contains(is, line) {
-			out = append(out, "- "+line)
-		}
-	}
-	for _, line := range is {
-		if !slices.Contains(was, line) {
-			out = append(out, "+ "+line)
+	for i, mark := range []string{"- ", "+ "} {
+		texts := [][]string{strings.Split(before, "\n"), strings.Split(after, "\n")}
+		for _, line := range texts[i] {
+			if !slices.Contains(texts[1-i], line) {
+				out = append(out, mark+line)
+			}
 		}
 	}
 	return strings.Join(out, "\n")

@@ -274,11 +274,11 @@ func Small(seed uint64) List {
 	d := dice{seed: seed}
 	n := net{List: List{Name: fmt.Sprintf("small-%d", seed)}}
 	even := d.chance(0.5) // few sizes and capacities, for many ties
-	amount := func(least, most float64) float64 {
+	amount := func(lo, hi float64) float64 {
 		if even {
-			return least * float64(int(1)<<d.below(4))
+			return lo * float64(int(1)<<d.below(4))
 		}
-		return math.Round(least * math.Pow(most/least, d.unit()))
+		return math.Round(lo * math.Pow(hi/lo, d.unit()))
 	}
 	for range d.between(1, 10) {
 		n.Links = append(n.Links, amount(5e6, 1e8))

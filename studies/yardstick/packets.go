@@ -183,7 +183,7 @@ func Packets(ctx context.Context, f Fetches) (PacketRun, error) {
 
 // RecordPackets plays the study's shuffles in ns-3, each for at most the given time, and stores them in dir. They run concurrently,
 // as many as there are processors.
-func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.Writer) error {
+func RecordPackets(ctx context.Context, dir string, limit time.Duration, log io.Writer) error {
 	list := append([]Fetches{Single(1e5), Single(1e6), Single(1e7), Single(1e8)}, Shuffles()...)
 	if _, err := ns3.built(ctx); err != nil {
 		return err
@@ -196,7 +196,7 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	runs := make([]PacketRun, len(list))
 	mu := sync.Mutex{}
 	err = host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
-		within, cancel := context.WithTimeout(ctx, most)
+		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		if runs[i], err = Packets(within, list[i]); err != nil {
 			return err

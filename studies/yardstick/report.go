@@ -46,7 +46,7 @@ func page(dir, file, pictureFile string) (text, picture string, err error) {
 		}
 	}
 	data := map[string]any{
-		"MostDifference": maxDifference, "LeastRatio": minRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
+		"MaxDifference": maxDifference, "MinRatio": minRatio, "FastAlive": fastAlive, "Settings": "    " + strings.Join(Settings, "\n    "), "Bundles": newBundling(UnevenBundles()),
 		"Picture": filepath.Base(dir) + "/" + pictureName, "FlowRuns": flowRuns, "Flows": flows, "Sum": summarise(flows...), "PacketRuns": packetRuns, "Packets": learn(facts),
 		"Segment": segment, "OnTheWire": onTheWire, "Share": 100 * headersLeave, "Early": 100 * (1 - headersLeave), "SimulatedLimit": simulatedLimit,
 	}

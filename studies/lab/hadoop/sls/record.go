@@ -95,7 +95,7 @@ type Log struct {
 }
 
 // Each calls f for every entry with its instant.
-func (l *Log) Each(f func(kind byte, at int64, of int32)) {
+func (l *Log) Each(f func(kind byte, instant int64, object int32)) {
 	var t int64
 	for i := range len(l.Kinds) {
 		t += l.At[i]
