@@ -276,12 +276,12 @@ var pageText string
 // time. It is written to file unless that is "".
 func Page(rows []Row, file string) (string, error) {
 	var x struct {
-		Min, Max, Runs                       int // runs of a scenario, and of all
-		Bar, Spread, Missed                  int // scenarios by verdict
-		Rows                                 []*Row
-		Wall, StartUp, CPU                   float64 // of SLS, in seconds
-		Ours                                 cost
-		WallRatio, RatioAfterStart, CPURatio float64
+		Min, Max, Runs      int // runs of a scenario, and of all
+		Bar, Spread, Missed int // scenarios by verdict
+		Rows                []*Row
+		Wall, StartUp, CPU  float64 // of SLS, in seconds
+		AfterStart          float64 // of Wall
+		Ours                cost
 	}
 	x.Min = len(rows[0].Runs)
 	for i := range rows {
@@ -301,7 +301,7 @@ func Page(rows []Row, file string) (string, error) {
 			x.Wall, x.StartUp, x.CPU, x.Ours = x.Wall+r.SLS.Wall, x.StartUp+r.SLS.StartUp, x.CPU+r.SLS.CPU, x.Ours.plus(r.cost)
 		}
 	}
-	x.WallRatio, x.RatioAfterStart, x.CPURatio = x.Wall/x.Ours.Wall.Seconds(), (x.Wall-x.StartUp)/x.Ours.Wall.Seconds(), x.CPU/x.Ours.CPU.Seconds()
+	x.AfterStart = x.Wall - x.StartUp
 	return evidence.Page(pageText, file, x, nil)
 }
 
