@@ -114,7 +114,8 @@ func Lines(r io.Reader, f func(line []byte) error) error {
 			line = nil
 			_, err = in.ReadSlice('\n')
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
 			return fmt.Errorf("reading the ResourceManager's log, line %d: %w", n, err)
 		}
 		if len(line) > 0 {
@@ -122,7 +123,7 @@ func Lines(r io.Reader, f func(line []byte) error) error {
 				return err
 			}
 		}
-		if err != nil {
+		if ended {
 			return nil
 		}
 	}
