@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -64,10 +66,9 @@ func Growth(ctx context.Context, opt GrowthOptions) (*GrowthResult, error) {
 	for _, a := range axes {
 		for _, s := range Schedulers {
 			axis := Axis{Name: a.name, Scheduler: s}
-			lo, hi := 0.0, 0.0
+			var costs []float64
 			for _, p := range a.runs {
-				best := time.Duration(0)
-				var events int64
+				best, events := time.Duration(math.MaxInt64), int64(0)
 				for range opt.Rounds {
 					if opt.Progress != nil {
 						opt.Progress(done, total, fmt.Sprintf("%s, %d %s", s, p.size, a.name))
@@ -77,20 +78,14 @@ func Growth(ctx context.Context, opt GrowthOptions) (*GrowthResult, error) {
 					if err != nil {
 						return nil, fmt.Errorf("measure %s with %d %s: %w", s, p.size, a.name, err)
 					}
-					if best == 0 || took < best {
-						best = took
-					}
-					events = sum.Events
+					best, events = min(best, took), sum.Events
 				}
 				tasks := float64(p.load.Jobs * p.load.Tasks)
 				cost := float64(best.Nanoseconds()) / tasks
 				axis.Points = append(axis.Points, Point{p.size, p.load, cost, float64(events) / tasks})
-				if lo == 0 || cost < lo {
-					lo = cost
-				}
-				hi = max(hi, cost)
+				costs = append(costs, cost)
 			}
-			axis.Growth = hi / lo
+			axis.Growth = slices.Max(costs) / slices.Min(costs)
 			r.Met = r.Met && axis.Growth <= r.Aim
 			r.Axes = append(r.Axes, axis)
 		}

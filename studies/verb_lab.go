@@ -140,12 +140,12 @@ func status(f *flag.FlagSet, out io.Writer) action {
 		fmt.Fprintf(out, "%-18s %8s %10s %10s %10s\n", "process", "pid", "up", "memory", "cpu")
 		var total int64
 		for _, u := range list {
-			if !u.Alive {
+			if !u.Running {
 				fmt.Fprintf(out, "%-18s %8s   has ended; see %s\n", u.Name, "-", proc.Log(*dir, u.Name))
 				continue
 			}
 			total += u.RSS
-			fmt.Fprintf(out, "%-18s %8d %8.0f s %6d MiB %8.1f s\n", u.Name, u.PID, time.Since(u.Since).Seconds(), u.RSS>>20, u.CPU.Seconds())
+			fmt.Fprintf(out, "%-18s %8d %8.0f s %6d MiB %8.1f s\n", u.Name, u.PID, time.Since(u.At).Seconds(), u.RSS>>20, u.CPU.Seconds())
 		}
 		fmt.Fprintf(out, "%-18s %8s %10s %6d MiB\n\n", "together", "", "", total>>20)
 		c, err := hadoop.Open(ctx, *dir)

@@ -52,8 +52,8 @@ type event struct {
 // show prints the output of go test -json as go test prints it, each package's in one piece: with all tests, or with those that failed.
 func show(in io.Reader, out, times io.Writer, verbose bool) error {
 	texts := map[string]*strings.Builder{} // output that is not printed yet, by package, and unless verbose by package and test
-	speaks := ""                           // the package whose output is printed as it comes
-	var held []event                       // the ends of packages that ended while another one spoke
+	streaming := ""                        // the package whose output is printed as it comes
+	var held []event                       // the ends of packages that ended while another one was streaming
 	text := func(key string) *strings.Builder {
 		if texts[key] == nil {
 			texts[key] = &strings.Builder{}
@@ -78,8 +78,8 @@ func show(in io.Reader, out, times io.Writer, verbose bool) error {
 				fmt.Fprint(out, e.Output)
 			case e.Action == "output" && verbose:
 				text(key).WriteString(e.Output)
-				if speaks == "" || speaks == e.Package {
-					speaks = e.Package
+				if streaming == "" || streaming == e.Package {
+					streaming = e.Package
 					fmt.Fprint(out, text(key))
 					delete(texts, key)
 				}
@@ -94,11 +94,11 @@ func show(in io.Reader, out, times io.Writer, verbose bool) error {
 				}
 			case ended:
 				held = append(held, e)
-				if speaks == "" || speaks == e.Package {
+				if streaming == "" || streaming == e.Package {
 					for _, h := range held {
 						finish(out, texts, h.Package, h.Action == "fail" || verbose)
 					}
-					speaks, held = "", nil
+					streaming, held = "", nil
 				}
 			}
 		}

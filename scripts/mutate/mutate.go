@@ -21,11 +21,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/yardmaster/yardmaster/internal/term"
+	"github.com/yardmaster/yardmaster/run"
 )
 
 const (
@@ -79,13 +81,11 @@ func command(args []string) error {
 	if err != nil && *page != "" && !os.IsNotExist(err) {
 		return err
 	}
-	text := s.page(string(before), began, *parallel)
-	fmt.Println("\n" + text)
-	if *page != "" {
-		if err := os.WriteFile(*page, []byte(text), 0o644); err != nil {
-			return err
-		}
+	text, err := s.page(string(before), *page, began, *parallel)
+	if err != nil {
+		return err
 	}
+	fmt.Println("\n" + text)
 	return s.verdict()
 }
 
@@ -117,34 +117,22 @@ func (r result) String() string {
 func (l *list) run(ctx context.Context, temp string, wanted *regexp.Regexp, parallel int) (results []result) {
 	progress := term.NewProgress(os.Stderr, "mutants")
 	defer progress.End()
-	next := make(chan *mutant)
+	some := slices.DeleteFunc(slices.Clone(l.mutants), func(m *mutant) bool { return !wanted.MatchString(m.name()) })
 	var mu sync.Mutex
-	var workers sync.WaitGroup
-	for w := range parallel {
-		workers.Go(func() {
-			for m := range next {
-				r := l.try(ctx, m, filepath.Join(temp, fmt.Sprint("mutant", w)))
-				if ctx.Err() != nil {
-					continue
-				}
-				mu.Lock()
-				results = append(results, r)
-				if progress.Active() {
-					fmt.Print("\r\x1b[K")
-				}
-				fmt.Println(r)
-				progress.Set(float64(len(results))/float64(len(l.mutants)), fmt.Sprintf("%d of %d", len(results), len(l.mutants)))
-				mu.Unlock()
-			}
-		})
-	}
-	for _, m := range l.mutants {
-		if wanted.MatchString(m.name()) {
-			next <- m
+	run.Each(ctx, len(some), parallel, func(i int) {
+		r := l.try(ctx, some[i], filepath.Join(temp, fmt.Sprint("mutant", i)))
+		if ctx.Err() != nil {
+			return
 		}
-	}
-	close(next)
-	workers.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		results = append(results, r)
+		if progress.Active() {
+			fmt.Print("\r\x1b[K")
+		}
+		fmt.Println(r)
+		progress.Set(float64(len(results))/float64(len(l.mutants)), fmt.Sprintf("%d of %d", len(results), len(l.mutants)))
+	})
 	return results
 }
 
@@ -193,16 +181,17 @@ type tests struct {
 func (t *tests) run(ctx context.Context, prefix, overlay string) (outcome, string) {
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-dwarf=false", "-ldflags=-s -w",
 		"-o", prefix+".test", "-overlay="+overlay, "./"+t.dir)
+	defer func() { _ = os.Remove(prefix + ".test") }() // hundreds of them fill a disk
 	if text, err := build.CombinedOutput(); err != nil {
 		return invalid, ":\n" + string(text)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
-	run := exec.CommandContext(ctx, prefix+".test", "-test.short", "-test.failfast")
-	run.Dir = t.dir
-	run.Env = append(os.Environ(), "RAPID_NOFAILFILE=true") // a failing case is not kept: the fault is the mutant's
-	run.WaitDelay = time.Second
-	text, err := run.CombinedOutput()
+	test := exec.CommandContext(ctx, prefix+".test", "-test.short", "-test.failfast")
+	test.Dir = t.dir
+	test.Env = append(os.Environ(), "RAPID_NOFAILFILE=true") // a failing case is not kept: the fault is the mutant's
+	test.WaitDelay = time.Second
+	text, err := test.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
 		return timedOut, ""

@@ -169,7 +169,14 @@ func TestVerdict(t *testing.T) {
 func TestPage(t *testing.T) {
 	m := &mutant{file: "a/b.go", function: "F", old: "x++", reason: "nobody looks."}
 	s := summarise([]result{{mutant: m, outcome: survived}})
-	page := s.page(s.page("", time.Now(), 2), time.Now(), 3)
+	first, err := s.page("", "", time.Now(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.page(first, "", time.Now(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{" | 2 | ", " | 3 | ", "| a | 1 | 0 | 0 | 1 | 0 % |\n",
 		"- a/b.go, F: `x++` deleted. nobody looks.\n"} {
 		if !strings.Contains(page, want) {

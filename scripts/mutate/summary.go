@@ -1,12 +1,14 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
 )
 
@@ -76,40 +78,30 @@ func (s *summary) verdict() error {
 	return nil
 }
 
-// page is the result as a page of docs/studies. Its table of runs continues that of the page before.
-func (s *summary) page(before string, began time.Time, parallel int) string {
+//go:embed study.md.tmpl
+var pageText string
+
+// page is the result as a page of docs/studies, written to file unless that is "". Its table of runs continues that of the page before.
+func (s *summary) page(before, file string, began time.Time, parallel int) (string, error) {
 	commit, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {
 		commit = []byte("unknown")
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Study: would the unit tests notice?
-
-Faults from a fixed list ([mutants.txt](../../scripts/mutate/mutants.txt)) are put into the program, one at a time. A fault is
-killed if the tests of its own package fail; the golden pages of studies are not among them. The list begins with rules that an
-audit found untested; the rest was drawn with a fixed seed, by lines of code. The bar is %d %%. `+"`make mutate`"+` runs the list and writes this page.
-
-| program | date | minutes | at a time | load average | mutants | killed | timed out | survived | score |
-|---|---|---|---|---|---|---|---|---|---|
-`, bar)
+	earlier := ""
 	if _, runs, ok := strings.Cut(before, "---|\n"); ok {
 		runs, _, _ = strings.Cut(runs, "\n\n")
-		b.WriteString(runs + "\n")
+		earlier = runs + "\n"
 	}
-	fmt.Fprintf(&b, "| %s | %s | %.0f | %d | %.1f %s", strings.TrimSpace(string(commit)), began.UTC().Format(time.DateOnly),
-		time.Since(began).Minutes(), parallel, host.LoadAverage(host.FiveMinutes), strings.TrimPrefix(s.all.String(), "| all "))
-	b.WriteString("\nThe last run, by package:\n\n")
-	b.WriteString("| package | mutants | killed | timed out | survived | score |\n|---|---|---|---|---|---|\n")
-	for _, r := range s.packages {
-		b.WriteString(r.String())
-	}
-	b.WriteString("\n## Survivors\n\n")
+	var survivors []string
 	for _, r := range s.survivors {
-		to := "deleted"
+		change := "deleted"
 		if r.new != "" {
-			to = "becomes `" + r.new + "`"
+			change = "becomes `" + r.new + "`"
 		}
-		fmt.Fprintf(&b, "- %s, %s: `%s` %s. %s\n", r.file, r.function, r.old, to, r.reason)
+		survivors = append(survivors, fmt.Sprintf("%s, %s: `%s` %s. %s", r.file, r.function, r.old, change, r.reason))
 	}
-	return b.String()
+	return evidence.Page(pageText, file, map[string]any{
+		"Bar": bar, "Earlier": earlier, "Commit": strings.TrimSpace(string(commit)), "Began": began.UTC().Format(time.DateOnly), "Minutes": time.Since(began).Minutes(),
+		"Parallel": parallel, "Load": host.LoadAverage(host.FiveMinutes), "All": strings.TrimPrefix(s.all.String(), "| all "), "Packages": s.packages, "Survivors": survivors,
+	}, nil)
 }

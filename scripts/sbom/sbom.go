@@ -26,15 +26,13 @@ func main() {
 }
 
 type bom struct {
-	Format     string      `json:"bomFormat"`
-	Spec       string      `json:"specVersion"`
-	Version    int         `json:"version"`
-	Metadata   metadata    `json:"metadata"`
+	Format   string `json:"bomFormat"`
+	Spec     string `json:"specVersion"`
+	Version  int    `json:"version"`
+	Metadata struct {
+		Component component `json:"component"`
+	} `json:"metadata"`
 	Components []component `json:"components"`
-}
-
-type metadata struct {
-	Component component `json:"component"`
 }
 
 type component struct {
@@ -71,18 +69,19 @@ func write(w io.Writer, path string) error {
 	if _, err := io.Copy(sum, f); err != nil {
 		return err
 	}
-	program := of(&info.Main, "application")
+	program := describe(&info.Main, "application")
 	program.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum.Sum(nil))}}
 	program.Properties = []property{{"file", filepath.Base(path)}}
 	for _, s := range info.Settings {
 		program.Properties = append(program.Properties, property{"go:build:" + s.Key, s.Value})
 	}
-	b := bom{Format: "CycloneDX", Spec: "1.5", Version: 1, Metadata: metadata{program}, Components: []component{of(&debug.Module{Path: "std", Version: info.GoVersion}, "library")}}
+	b := bom{Format: "CycloneDX", Spec: "1.5", Version: 1, Components: []component{describe(&debug.Module{Path: "std", Version: info.GoVersion}, "library")}}
+	b.Metadata.Component = program
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		b.Components = append(b.Components, of(m, "library"))
+		b.Components = append(b.Components, describe(m, "library"))
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -90,7 +89,7 @@ func write(w io.Writer, path string) error {
 	return e.Encode(b)
 }
 
-func of(m *debug.Module, kind string) component {
+func describe(m *debug.Module, kind string) component {
 	url := "pkg:golang/" + m.Path + "@" + m.Version
 	c := component{Type: kind, Ref: url, Name: m.Path, Version: m.Version, URL: url}
 	if m.Sum != "" {

@@ -2,11 +2,12 @@ package attack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/url"
 	"path/filepath"
 	"time"
 
@@ -46,7 +47,7 @@ func openArena(ctx context.Context, bin, work string, log io.Writer) (_ *arena, 
 	if a.lab, err = hadoop.Up(ctx, hadoop.Options{Dir: filepath.Join(work, "run"), Nodes: 1, NodeMB: 16384, NodeVcores: 64, Heartbeat: 200 * time.Millisecond}); err != nil {
 		return nil, err
 	}
-	if a.admin, err = a.as(operator); err != nil {
+	if a.admin, err = rest.New(rest.Options{RM: []string{a.lab.RM()}, Auth: rest.User(operator), RMRate: -1, Retries: -1, Timeout: maxTime}); err != nil {
 		return nil, err
 	}
 	if a.proxy, err = endure.NewProxy(a.lab.RM()); err != nil {
@@ -65,13 +66,7 @@ func (a *arena) busy(ctx context.Context) error {
 		apps = append(apps, hadoop.Application{ID: fmt.Sprint("adhoc-", i), User: fmt.Sprintf("honest-%d", i%5), Queue: "root.adhoc",
 			Containers: []hadoop.Group{{Count: 1, MB: 128, Hold: hadoop.Holds{hadoop.Millis(200 + 20*i)}}}})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := a.lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, HeapMB: 256})
-		ended <- err
-	}()
-	a.end = func() { cancel(); <-ended }
+	a.end = a.serve(ctx, apps)
 	if !proc.Await(ctx, maxTime, 200*time.Millisecond, func() bool {
 		m, err := a.admin.Metrics(ctx)
 		return err == nil && m.AppsCompleted == 15 && m.AppsRunning == 1
@@ -79,6 +74,17 @@ func (a *arena) busy(ctx context.Context) error {
 		return errors.New("the honest applications did not run")
 	}
 	return nil
+}
+
+// serve runs applications with AMs until end is called.
+func (a *arena) serve(ctx context.Context, apps []hadoop.Application) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = a.lab.AMs(ctx, apps, hadoop.AMsOptions{Heartbeat: 200 * time.Millisecond, HeapMB: 256}) // it is cancelled
+	}()
+	return func() { cancel(); <-done }
 }
 
 func (a *arena) close() {
@@ -93,25 +99,17 @@ func (a *arena) close() {
 	}
 }
 
-func (a *arena) as(user string) (*rest.Client, error) {
-	return rest.New(rest.Options{RM: []string{a.lab.RM()}, Auth: rest.User(user), RMRate: -1, Retries: -1, Timeout: maxTime})
+// ask sends a value to the real ResourceManager as a user, and reads the answer; either may be nil.
+func (a *arena) ask(ctx context.Context, user, method, path string, body, answer any) error {
+	return hadoop.Ask(ctx, http.DefaultClient, method, a.lab.RM()+"/ws/v1/cluster/"+path+"user.name="+url.QueryEscape(user), body, answer)
 }
 
 // submit submits an application as a user does. It stays ACCEPTED: its AM is unmanaged, so that no node starts anything for it.
 func (a *arena) submit(ctx context.Context, user string, over map[string]any) (id string, err error) {
-	c, err := a.as(user)
-	if err != nil {
-		return "", err
-	}
-	defer c.CloseIdle()
-	res, err := c.Post(ctx, "make an application", "/ws/v1/cluster/apps/new-application", "application/json", nil)
-	if err != nil {
-		return "", err
-	}
 	var made struct {
 		ID string `json:"application-id"`
 	}
-	if err := json.Unmarshal([]byte(res.Answer), &made); err != nil {
+	if err := a.ask(ctx, user, http.MethodPost, "apps/new-application?", nil, &made); err != nil {
 		return "", err
 	}
 	app := map[string]any{
@@ -119,11 +117,7 @@ func (a *arena) submit(ctx context.Context, user string, over map[string]any) (i
 		"am-container-spec": map[string]any{"commands": map[string]string{"command": "false"}}, "resource": map[string]int{"memory": 128, "vCores": 1},
 	}
 	maps.Copy(app, over)
-	body, err := json.Marshal(app)
-	if err == nil {
-		_, err = c.Post(ctx, "submit", "/ws/v1/cluster/apps", "application/json", body)
-	}
-	if err != nil {
+	if err := a.ask(ctx, user, http.MethodPost, "apps?", app, nil); err != nil {
 		return "", err
 	}
 	proc.Await(ctx, maxTime, 50*time.Millisecond, func() bool {
@@ -144,12 +138,7 @@ func (a *arena) state(ctx context.Context) (s state, err error) {
 		return s, err
 	}
 	s.apps = map[string]string{}
-	// Only what is needed: a name of two megabytes is an attack of its own.
-	res, err := a.raw(ctx, "/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
-	if err != nil {
-		return s, err
-	}
-	var list struct {
+	var list struct { // only what is needed: a name of two megabytes is an attack of its own
 		Apps struct {
 			App []struct {
 				ID, Queue string
@@ -157,16 +146,11 @@ func (a *arena) state(ctx context.Context) (s state, err error) {
 			}
 		}
 	}
-	if err := json.Unmarshal(res, &list); err != nil {
+	if err := a.ask(ctx, operator, http.MethodGet, "apps?states=ACCEPTED,RUNNING&", nil, &list); err != nil {
 		return s, err
 	}
 	for _, x := range list.Apps.App {
 		s.apps[x.ID] = fmt.Sprintf("%s, priority %d", x.Queue, x.Priority)
 	}
 	return s, nil
-}
-
-// raw reads an address of the real ResourceManager.
-func (a *arena) raw(ctx context.Context, path string) ([]byte, error) {
-	return get(ctx, a.lab.RM()+path+"&user.name="+operator)
 }

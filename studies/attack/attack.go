@@ -16,17 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
-)
-
-// Actors, in the order of the page.
-const (
-	User    = "ordinary user"
-	Server  = "lying server"
-	Account = "local account"
-	Peer    = "network peer"
-	Author  = "file author"
 )
 
 // Attack is one row of the list.
@@ -37,38 +29,17 @@ type Attack struct {
 	Holds string // what must hold
 	Test  string // the test that runs it, where that is not TestLabAttacks
 	Long  bool   // not in CI
-
-	run func(t *trial) // nil: Test runs it
+	Each  []string
+	Steps [][]string // run in order, once for each of Each; none: Test runs it
 }
 
-// List is the whole list, by actor.
-func List() []Attack {
-	return slices.Concat(userAttacks(), serverAttacks(), accountAttacks(), peerAttacks(), authorAttacks(), elsewhere())
-}
+//go:embed attacks.yaml
+var listText []byte
 
-// elsewhere are the attacks that other tests run.
-func elsewhere() []Attack {
-	return []Attack{
-		{Name: "AM redirects to a false ResourceManager", Actor: User, Test: "TestLabHostileAM",
-			Tries: "Its AM answers with redirects (300, 302, 307, 308) and Refresh headers to a server of its own, to get our requests and credentials there.",
-			Holds: "No request of ours reaches that server; the change is made and restored at the real ResourceManager."},
-		{Name: "forged history", Actor: User, Test: "TestLabForgedHistory",
-			Tries: "Names a folder of its own as the history's in the configuration of its job, and puts a forged history of another user's job there.",
-			Holds: "`import yarn --webhdfs` reads what the history server itself keeps, and leaves out files that do not match its list."},
-		{Name: "forged deadlines", Actor: User, Test: "TestLabGoalTags",
-			Tries: "Tags eight applications with goals that nobody can reach, to take the containers of a queue that is steered by deadline.",
-			Holds: "Others lose no more than by the same applications without tags."},
-		{Name: "wrong answers while steering", Actor: Server, Test: "TestLabLies",
-			Tries: "Negative, huge and missing numbers, NaN, empty lists, half answers, login pages, refusals and silence while `steer --act` runs.",
-			Holds: "Nothing is changed on such answers, a line reports them, and the original value is in force at the end."},
-		{Name: "lock held by another account", Actor: Account, Test: "TestRestoreWhileAStrangerHasTheLock",
-			Tries: "Takes the lock that excludes a second steerer of the machine, so that nothing can be restored.",
-			Holds: "`restore` waits for a limited time and restores all the same, with a warning."},
-		{Name: "kill -9 at any moment", Actor: Account, Test: "TestLabApplyKills",
-			Tries: "Kills `apply` at random moments.",
-			Holds: "The configuration is the old one or the new one, the journal says which, and what is open is restored."},
-	}
-}
+var list = *yamlfile.Decode[struct {
+	Commands map[string][]string // by name, what steps have in common
+	Attacks  []Attack            // by actor
+}](listText)
 
 // Result is the outcome of one attack.
 type Result struct {
@@ -132,7 +103,7 @@ func (s *Study) Run(ctx context.Context) (Run, error) {
 	}
 	defer a.close()
 	var run Run
-	for _, x := range List() {
+	for _, x := range list.Attacks {
 		if !s.wants(&x) {
 			continue
 		}
@@ -159,17 +130,17 @@ func (s *Study) Run(ctx context.Context) (Run, error) {
 
 func (s *Study) wants(x *Attack) bool {
 	named := len(s.Only) == 0 || slices.ContainsFunc(s.Only, func(part string) bool { return strings.Contains(x.Name, part) })
-	return x.run != nil && named && !(s.Short && x.Long)
+	return len(x.Steps) > 0 && named && !(s.Short && x.Long)
 }
 
 // Harms are the attacks of a run that did not hold.
-func (r *Run) Harms() (list []string) {
+func (r *Run) Harms() (names []string) {
 	for _, x := range r.Results {
 		if len(x.Harms) > 0 {
-			list = append(list, x.Name+": "+strings.Join(x.Harms, "; "))
+			names = append(names, x.Name+": "+strings.Join(x.Harms, "; "))
 		}
 	}
-	return list
+	return names
 }
 
 //go:embed attacks.md.tmpl
@@ -187,8 +158,11 @@ func Page(dir, file string) (string, error) {
 		Verdict map[string]string
 		Run     *evidence.Run
 		Count   int
-	}{Actors: []string{User, Server, Account, Peer, Author}, List: map[string][]Attack{}, Verdict: map[string]string{}}
-	for _, x := range List() {
+	}{List: map[string][]Attack{}, Verdict: map[string]string{}}
+	for _, x := range list.Attacks {
+		if data.List[x.Actor] == nil {
+			data.Actors = append(data.Actors, x.Actor)
+		}
 		data.List[x.Actor] = append(data.List[x.Actor], x)
 		data.Verdict[x.Name] = "not run"
 		if x.Test != "" {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,17 +22,17 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Every attack has a name of its own and a test that exists.
+// Every attack has a name of its own, and steps or a test that exist.
 func TestList(t *testing.T) {
 	names := map[string]bool{}
-	for _, x := range List() {
+	for _, x := range list.Attacks {
 		switch {
 		case names[x.Name]:
 			t.Errorf("%s is in the list twice", x.Name)
 		case x.Tries == "" || x.Holds == "" || x.Actor == "":
 			t.Errorf("%s lacks a sentence", x.Name)
-		case (x.run == nil) != (x.Test != ""):
-			t.Errorf("%s: want a function or the name of a test", x.Name)
+		case (x.Steps == nil) != (x.Test != ""):
+			t.Errorf("%s: want steps or the name of a test", x.Name)
 		case x.Test != "":
 			out, _ := exec.CommandContext(t.Context(), "grep", "-rl", "--include=*_test.go", "^func "+x.Test+"(", root).Output() // exit 1: none
 			if len(out) == 0 {
@@ -39,6 +40,18 @@ func TestList(t *testing.T) {
 			}
 		}
 		names[x.Name] = true
+		dry := &trial{arena: &arena{}}
+		for _, words := range append(slices.Clone(x.Steps), x.Each) {
+			dry.expand(words)
+		}
+		for _, words := range x.Steps {
+			if files[words[0]] == nil && steps[words[0]] == nil {
+				t.Errorf("%s: unknown step %v", x.Name, words)
+			}
+		}
+		if dry.err != nil {
+			t.Errorf("%s: %v", x.Name, dry.err)
+		}
 	}
 }
 

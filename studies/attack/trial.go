@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,11 +27,15 @@ type trial struct {
 	dir   string // its own
 	harms []string
 	seen  string
+	last  outcome // of the last command
+	url   string  // of the live page, while there is one
+	each  string  // the value for which the steps run
 	rss   int64
-	most  int64    // memory that a command may take; maxRSS
 	mine  []string // applications of the attacker
 	undo  []func()
-	err   error // the attack itself failed
+	// replies answer requests in the ResourceManager's place, by path.
+	replies map[string]http.HandlerFunc
+	err     error // the attack itself failed
 }
 
 // Limits of a command. The processor time does not depend on what else the machine does; only a hang reaches the wall clock's.
@@ -43,7 +48,7 @@ const (
 // try runs one attack and compares the ResourceManager before and after.
 func (a *arena) try(ctx context.Context, x *Attack) (Result, error) {
 	a.n++
-	t := &trial{arena: a, ctx: ctx, dir: filepath.Join(a.work, fmt.Sprintf("trial-%02d", a.n)), most: maxRSS}
+	t := &trial{arena: a, ctx: ctx, dir: filepath.Join(a.work, fmt.Sprintf("trial-%02d", a.n)), replies: map[string]http.HandlerFunc{}}
 	if err := errors.Join(os.RemoveAll(t.dir), os.Mkdir(t.dir, 0o700)); err != nil { // of an earlier run
 		return Result{}, err
 	}
@@ -52,7 +57,7 @@ func (a *arena) try(ctx context.Context, x *Attack) (Result, error) {
 		return Result{}, err
 	}
 	began := time.Now()
-	x.run(t)
+	t.run(x)
 	took := time.Since(began)
 	a.proxy.Inject(nil)
 	for _, f := range slices.Backward(t.undo) {
@@ -108,17 +113,15 @@ func (t *trial) killMine() error {
 	return nil
 }
 
+// difference are the lines of only one of two texts.
 func difference(before, after string) string {
-	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
 	var out []string
-	for _, line := range was {
-		if !slices.Contains(is, line) {
-			out = append(out, "- "+line)
-		}
-	}
-	for _, line := range is {
-		if !slices.Contains(was, line) {
-			out = append(out, "+ "+line)
+	for i, mark := range []string{"- ", "+ "} {
+		texts := [][]string{strings.Split(before, "\n"), strings.Split(after, "\n")}
+		for _, line := range texts[i] {
+			if !slices.Contains(texts[1-i], line) {
+				out = append(out, mark+line)
+			}
 		}
 	}
 	return strings.Join(out, "\n")
@@ -134,22 +137,7 @@ func (t *trial) must(err error) bool {
 	return t.err == nil
 }
 
-// user submits an application of the attacker.
-func (t *trial) user(over map[string]any) string {
-	id, err := t.submit(t.ctx, mallory, over)
-	if t.must(err) {
-		t.mine = append(t.mine, id)
-	}
-	return id
-}
-
 func (t *trial) journal() string { return filepath.Join(t.dir, "journal") }
-
-func (t *trial) file(name, text string) string {
-	path := filepath.Join(t.dir, name)
-	t.must(os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
 
 // outcome is what a command did.
 type outcome struct {
@@ -157,9 +145,15 @@ type outcome struct {
 	text string
 }
 
-// yarn runs a live command through the proxy, which injects a fault or none.
-func (t *trial) yarn(verb string, args ...string) outcome {
-	return t.command(maxTime, append([]string{"yarn", verb, "--rm", t.proxy.URL, "--user", operator}, args...)...)
+// yarn runs a live command, or one of the list's own, through the proxy, which injects a fault or none.
+func (t *trial) yarn(args ...string) outcome { return t.command(maxTime, t.words(args)...) }
+
+// words is the command line of a live command.
+func (t *trial) words(args []string) []string {
+	if common := list.Commands[args[0]]; common != nil {
+		args = append(t.expand(common), args[1:]...)
+	}
+	return append([]string{"yarn", args[0], "--rm", t.proxy.URL, "--user", operator}, args[1:]...)
 }
 
 // command runs the program. To take longer or more memory is harm, and so is a crash or a control character on the terminal.
@@ -185,7 +179,7 @@ func (t *trial) command(limit time.Duration, args ...string) outcome {
 				return
 			}
 			t.rss = max(t.rss, rss)
-			if over = rss > t.most || cpu > maxCPU; over {
+			if over = rss > maxRSS || cpu > maxCPU; over {
 				stop()
 			}
 		}
@@ -206,12 +200,17 @@ func (t *trial) command(limit time.Duration, args ...string) outcome {
 	case o.code < 0 || strings.Contains(o.text, "\ngoroutine ") || strings.Contains(o.text, "panic:"):
 		t.harm("%s crashed: %v\n%s", name, err, tail(o.text))
 	}
+	t.wrote(name, o)
+	fmt.Fprintf(t.log, "$ yardmaster %s\n%.6000s(exit %d)\n", strings.Join(args, " "), o.text, o.code)
+	return o
+}
+
+// wrote notes what a command wrote. A control character is harm.
+func (t *trial) wrote(name string, o outcome) {
 	if i := strings.IndexFunc(o.text, harmful); i >= 0 {
 		t.harm("%s wrote a control character to the terminal: %q", name, o.text[max(0, i-20):min(len(o.text), i+20)])
 	}
-	t.seen = lastLine(o.text)
-	fmt.Fprintf(t.log, "$ yardmaster %s\n%.6000s(exit %d)\n", strings.Join(args, " "), o.text, o.code)
-	return o
+	t.last, t.seen = o, lastLine(o.text)
 }
 
 // harmful says whether a terminal does more with a character than print it.
@@ -227,17 +226,21 @@ func lastLine(s string) string {
 
 func tail(s string) string { return s[max(0, len(s)-600):] }
 
-// wants reports harm unless the command ended with a code and wrote all parts.
-func (t *trial) wants(o outcome, code int, parts ...string) {
-	if t.err != nil || o.code < 0 { // reported already
-		return
-	}
-	if o.code != code {
+// wants reports harm unless the command ended with a code.
+func (t *trial) wants(code int, o outcome) {
+	if t.err == nil && o.code >= 0 && o.code != code { // else it is reported already
 		t.harm("exit code %d, want %d: %s", o.code, code, tail(o.text))
 	}
+}
+
+// says reports harm unless the last command wrote all parts.
+func (t *trial) says(parts ...string) {
+	if t.err != nil || t.last.code < 0 { // reported already
+		return
+	}
 	for _, p := range parts {
-		if !strings.Contains(flat(o.text), flat(p)) {
-			t.harm("it does not say %q:\n%s", p, tail(o.text))
+		if !strings.Contains(flat(t.last.text), flat(p)) {
+			t.harm("it does not say %q:\n%s", p, tail(t.last.text))
 		}
 	}
 }
@@ -245,9 +248,9 @@ func (t *trial) wants(o outcome, code int, parts ...string) {
 // flat is a text without its line breaks: sentences are wrapped.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// forged reports harm if a line begins with a text of the attacker's.
-func (t *trial) forged(o outcome, text string) {
-	for line := range strings.Lines(o.text) {
+// forged reports harm if a line of the last command begins with a text of the attacker's.
+func (t *trial) forged(text string) {
+	for line := range strings.Lines(t.last.text) {
 		if strings.HasPrefix(strings.TrimSpace(line), text) {
 			t.harm("a line of the output is the attacker's: %q", line)
 		}

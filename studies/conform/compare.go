@@ -93,7 +93,7 @@ func Record(ctx context.Context, scenarios []Scenario, r Recording) error {
 func (r *Recording) keep(began *evidence.Run, rec *sls.Record) error {
 	run, err := began.KeepJSON(r.Dir, rec.Scenario, rec)
 	m := &rec.Machine
-	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (most); lost: %v\n",
+	fmt.Fprintf(r.Log, "%s run %d: %d jobs, %d containers in %.0f s (start-up %.0f s, %.1f s of CPU), heartbeats late by %d ms (p95) and %d ms (max); lost: %v\n",
 		rec.Scenario, run.Number(), len(rec.Jobs), len(rec.Containers), m.Wall, m.StartUp, m.CPU, m.SlipP95, m.SlipMax, rec.Lost)
 	return err
 }
@@ -276,14 +276,14 @@ var pageText string
 // time. It is written to file unless that is "".
 func Page(rows []Row, file string) (string, error) {
 	var x struct {
-		Least, Most, Runs                    int // runs of a scenario, and of all
-		Bar, Spread, Missed                  int // scenarios by verdict
-		Rows                                 []*Row
-		Wall, StartUp, CPU                   float64 // of SLS, in seconds
-		Ours                                 cost
-		WallRatio, RatioAfterStart, CPURatio float64
+		Min, Max, Runs      int // runs of a scenario, and of all
+		Bar, Spread, Missed int // scenarios by verdict
+		Rows                []*Row
+		Wall, StartUp, CPU  float64 // of SLS, in seconds
+		AfterStart          float64 // of Wall
+		Ours                cost
 	}
-	x.Least = len(rows[0].Runs)
+	x.Min = len(rows[0].Runs)
 	for i := range rows {
 		row := &rows[i]
 		x.Rows = append(x.Rows, row)
@@ -295,13 +295,13 @@ func Page(rows []Row, file string) (string, error) {
 		default:
 			x.Spread++
 		}
-		x.Least, x.Most, x.Runs = min(x.Least, len(row.Runs)), max(x.Most, len(row.Runs)), x.Runs+len(row.Runs)
+		x.Min, x.Max, x.Runs = min(x.Min, len(row.Runs)), max(x.Max, len(row.Runs)), x.Runs+len(row.Runs)
 		for k := range row.Runs {
 			r := &row.Runs[k]
 			x.Wall, x.StartUp, x.CPU, x.Ours = x.Wall+r.SLS.Wall, x.StartUp+r.SLS.StartUp, x.CPU+r.SLS.CPU, x.Ours.plus(r.cost)
 		}
 	}
-	x.WallRatio, x.RatioAfterStart, x.CPURatio = x.Wall/x.Ours.Wall.Seconds(), (x.Wall-x.StartUp)/x.Ours.Wall.Seconds(), x.CPU/x.Ours.CPU.Seconds()
+	x.AfterStart = x.Wall - x.StartUp
 	return evidence.Page(pageText, file, x, nil)
 }
 

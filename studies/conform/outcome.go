@@ -2,6 +2,7 @@ package conform
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -106,14 +107,10 @@ func (o *Outcome) Settle() {
 
 // times lists the elapsed times of the jobs that ended in both outcomes, in the same order, in seconds.
 func times(truth, ours *Outcome) (a, b []float64) {
-	ids := make([]string, 0, len(truth.Submit))
-	for id := range truth.Submit {
-		if truth.End[id] >= 0 && ours.End[id] >= 0 && has(ours.Submit, id) {
-			ids = append(ids, id)
+	for _, id := range slices.Sorted(maps.Keys(truth.Submit)) {
+		if truth.End[id] < 0 || ours.End[id] < 0 || !has(ours.Submit, id) {
+			continue
 		}
-	}
-	sort.Strings(ids)
-	for _, id := range ids {
 		a = append(a, float64(truth.End[id]-truth.Submit[id])/1000)
 		b = append(b, float64(ours.End[id]-ours.Submit[id])/1000)
 	}
@@ -176,20 +173,8 @@ func relative(truth, ours float64) float64 {
 // orders compares the order in which AMs got their containers.
 func orders(truth, ours *Outcome) (same int, tau float64) {
 	by := func(o *Outcome) []string {
-		var ids []string
-		for id := range truth.Submit {
-			if truth.Start[id] >= 0 && has(ours.Start, id) && ours.Start[id] >= 0 {
-				ids = append(ids, id)
-			}
-		}
-		sort.Slice(ids, func(i, k int) bool {
-			a, b := ids[i], ids[k]
-			if o.Start[a] != o.Start[b] {
-				return o.Start[a] < o.Start[b]
-			}
-			return a < b
-		})
-		return ids
+		ids := slices.SortedFunc(maps.Keys(truth.Submit), func(a, b string) int { return cmp.Or(cmp.Compare(o.Start[a], o.Start[b]), cmp.Compare(a, b)) })
+		return slices.DeleteFunc(ids, func(id string) bool { return truth.Start[id] < 0 || !has(ours.Start, id) || ours.Start[id] < 0 })
 	}
 	x, y := by(truth), by(ours)
 	rank := map[string]int{}
@@ -259,11 +244,10 @@ func first(truth, ours []Placement) (n int, at float64) {
 
 // mean averages distances field by field; the first difference is the earliest.
 func mean(ds []Distance) Distance {
-	var m Distance
-	m.First = -1
+	m := Distance{First: -1}
 	n := float64(len(ds))
 	order := 0
-	for i, d := range ds {
+	for _, d := range ds {
 		m.Jobs, m.Total = d.Jobs, d.Total
 		m.Missing = max(m.Missing, d.Missing)
 		m.Median += d.Median / n
@@ -276,9 +260,7 @@ func mean(ds []Distance) Distance {
 		if d.First >= 0 && (m.First < 0 || d.First < m.First) {
 			m.First, m.FirstAt, m.Total = d.First, d.FirstAt, d.Total
 		}
-		if i == len(ds)-1 {
-			m.Order = int(math.Round(float64(order) / n))
-		}
 	}
+	m.Order = int(math.Round(float64(order) / n))
 	return m
 }

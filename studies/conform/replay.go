@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -60,10 +58,11 @@ func replay(ctx context.Context, s *Scenario, rec *sls.Record, instants bool) (*
 	timing := yarn.SLS()
 	timing.NodeHeartbeat = unit.Time(rec.Beat) * unit.Millisecond
 	timing.AMHeartbeat = timing.NodeHeartbeat
-	return Replay(ctx, &run.Spec{
-		Cluster: nodes, Workload: run.Jobs(jobs), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing,
-		Log: &run.Log{Phases: phases(rec), Ports: ports(rec), Script: script(s, rec, instants)},
-	}, true)
+	log := &run.Log{Script: script(s, rec, instants)}
+	for _, n := range rec.Nodes { // phases are one interval before the first heartbeats: a node's first step is a no-op
+		log.Phases, log.Ports = append(log.Phases, unit.Time(n.Phase-rec.Beat)*unit.Millisecond), append(log.Ports, int32(n.Port))
+	}
+	return Replay(ctx, &run.Spec{Cluster: nodes, Workload: run.Jobs(jobs), Scheduler: run.Scheduler{RM: newScheduler}, Timing: &timing, Log: log}, true)
 }
 
 // workload reads the same trace that SLS gets. The format has no job priorities: they are added afterwards, for both.
@@ -72,21 +71,15 @@ func (s *Scenario) workload() (workload.Slice, error) {
 	if err := sls.WriteTrace(&text, s.Jobs); err != nil {
 		return nil, err
 	}
-	var all workload.Slice
-	r := trace.NewReader(&text, s.Name+" trace", trace.Options{})
-	for i := 0; ; i++ {
-		j, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	all, err := workload.ReadAll(trace.NewReader(&text, s.Name+" trace", trace.Options{}))
+	if err != nil {
+		return nil, err
+	}
+	for i, j := range all {
 		if i >= len(s.Jobs) || j.ID != s.Jobs[i].ID {
 			return nil, fmt.Errorf("job %d of the trace came back as %s", i+1, j.ID)
 		}
 		j.Priority = s.Jobs[i].Priority
-		all = append(all, j)
 	}
 	return all, nil
 }
@@ -98,23 +91,6 @@ func Scheduler(siteXML, capacity, fair string) (func() (rm.Scheduler, error), er
 		return nil, err
 	}
 	return rmall.Read("the scheduler's file", []byte(cmp.Or(fair, capacity)), site)
-}
-
-// phases are one interval before the first heartbeats: a node's first step is a no-op.
-func phases(rec *sls.Record) []unit.Time {
-	p := make([]unit.Time, len(rec.Nodes))
-	for i := range rec.Nodes {
-		p[i] = unit.Time(rec.Nodes[i].Phase-rec.Beat) * unit.Millisecond
-	}
-	return p
-}
-
-func ports(rec *sls.Record) []int32 {
-	p := make([]int32, len(rec.Nodes))
-	for i := range rec.Nodes {
-		p[i] = int32(rec.Nodes[i].Port)
-	}
-	return p
 }
 
 // script is what the simulator gets from the log: the scheduler's own timer, and with instants every event that reached it.

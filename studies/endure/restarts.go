@@ -185,7 +185,7 @@ func (s *Study) failovers(ctx context.Context, t *sheet) error {
 		return err
 	}
 	defer func() { _ = lab.Down() }()
-	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.URLs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
+	pair := &yard{Cluster: lab.Cluster, queue: "root.batch", address: strings.Join(lab.RMs(), ","), login: []string{"--user", ha.Admin}, journal: filepath.Join(dir, "journal")}
 	y, err := pair.readOriginal(ctx, rest.User(ha.Admin), "")
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (s *Study) failovers(ctx context.Context, t *sheet) error {
 			return "failover", lab.Kill(active)
 		}
 		o.mend = func() error {
-			if err := lab.StartRM(ctx, active); err != nil {
+			if err := lab.Restart(ctx, active); err != nil {
 				return err
 			}
 			if !proc.Await(ctx, time.Minute, 100*time.Millisecond, func() bool { _, _, err := lab.Roles(ctx); return err == nil }) {

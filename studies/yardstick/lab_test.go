@@ -34,15 +34,14 @@ func TestLabSimGrid(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	ends, speed := r.Met()
-	t.Logf("SimGrid %s; ends within %.0e: %s; %.0f times as fast at %d: %s\n%s", r.SimGrid, maxDifference, verdict(ends),
-		minRatio, fastAlive, verdict(speed), log.String())
+	x := summarise(&r)
+	t.Logf("SimGrid %s; ends within %.0e: %v; %.0f times as fast at %d: %v\n%s", r.SimGrid, maxDifference, x.Ends, minRatio, fastAlive, x.Fast, log.String())
 	for _, c := range r.Cases {
-		if c.Difference.End > maxDifference || c.Difference.Missing > 0 {
+		if !c.Difference.met() {
 			t.Errorf("%s: %s; from the exact ends SimGrid is off by %.1e, ours by %.1e", c.Name, c.Difference, c.TheirsOff, c.OursOff)
 		}
 	}
-	if !speed {
+	if !x.Fast {
 		t.Errorf("too slow: %v", r.Speeds)
 	}
 }

@@ -74,10 +74,13 @@ type net struct {
 	known map[string]int32
 }
 
-func (n *net) link(bytesPerSecond float64) int32 {
-	n.Links = append(n.Links, bytesPerSecond)
-	return int32(len(n.Links) - 1)
+// links adds links with both directions, each of which is a link of its own: those of the k-th are 2k and 2k+1.
+func (n *net) links(count int, bytesPerSecond float64) {
+	n.Links = append(n.Links, slices.Repeat([]float64{bytesPerSecond}, 2*count)...)
 }
+
+func forth(k int) int32 { return int32(2 * k) }
+func back(k int) int32  { return int32(2*k + 1) }
 
 // path is the number of a path, the same for the same links.
 func (n *net) path(links ...int32) int32 {
@@ -103,32 +106,26 @@ const (
 	gbit = 1e9 / 8
 )
 
-// racks is a two-tier tree: nodes below racks below a non-blocking core. Each direction is a separate link. One
-// rack is a star.
+// racks is a two-tier tree: nodes below racks below a non-blocking core. The links of the nodes are first. One rack is a star.
 type racks struct {
 	net
-	racks, nodes                      int // in all
-	nodeOut, nodeIn, rackUp, rackDown []int32
+	racks, nodes int // in all
 }
 
 func newRacks(name string, count, nodesEach int, node, uplink float64) *racks {
 	r := &racks{racks: count, nodes: count * nodesEach}
 	r.Name = name
-	for range r.nodes {
-		r.nodeOut, r.nodeIn = append(r.nodeOut, r.link(node)), append(r.nodeIn, r.link(node))
-	}
-	for range count {
-		r.rackUp, r.rackDown = append(r.rackUp, r.link(uplink)), append(r.rackDown, r.link(uplink))
-	}
+	r.links(r.nodes, node)
+	r.links(count, uplink)
 	return r
 }
 
 func (r *racks) between(from, to int) int32 {
 	each := r.nodes / r.racks
 	if a, b := from/each, to/each; a != b {
-		return r.path(r.nodeOut[from], r.rackUp[a], r.rackDown[b], r.nodeIn[to])
+		return r.path(forth(from), forth(r.nodes+a), back(r.nodes+b), back(to))
 	}
-	return r.path(r.nodeOut[from], r.nodeIn[to])
+	return r.path(forth(from), back(to))
 }
 
 func (r *racks) add(start float64, from, to int, bytes uint64) {
@@ -153,16 +150,16 @@ func Random(alive, flows int, seed uint64) List {
 // rounded to microseconds, so that a start is near an end but not at the same instant. Flows that did not end in the other play
 // may start; they run to their ends here.
 func Opened(l List, ends []float64) List {
-	var at []float64
+	var starts []float64
 	for _, e := range ends {
 		if e >= 0 {
-			at = append(at, micro(e))
+			starts = append(starts, micro(e))
 		}
 	}
-	slices.Sort(at)
+	slices.Sort(starts)
 	l.Flows = slices.Clone(l.Flows)
 	for i := l.Alive; i < len(l.Flows); i++ {
-		l.Flows[i].Start = at[i-l.Alive]
+		l.Flows[i].Start = starts[i-l.Alive]
 	}
 	l.Alive = 0
 	return l
@@ -232,28 +229,20 @@ func Star() List {
 
 // LeafSpine is random flows over four spines, each flow on one of them, while the spines' links lose capacity.
 func LeafSpine() List {
-	const leaves, spines, each = 6, 4, 4
+	const leaves, spines, each, nodes = 6, 4, 4, 24
 	n := net{List: List{Name: "leaf-spine"}}
-	var out, in []int32
-	var up, down [leaves][spines]int32
-	for range leaves * each {
-		out, in = append(out, n.link(gbit)), append(in, n.link(gbit))
-	}
-	for l := range leaves {
-		for s := range spines {
-			up[l][s], down[l][s] = n.link(gbit), n.link(gbit)
-		}
-	}
+	n.links(nodes+leaves*spines, gbit)
+	between := func(leaf, spine int) int { return nodes + leaf*spines + spine } // the link
 	d := dice{seed: 14}
 	now := 0.0
 	for range 1000 {
 		now = micro(now + d.exponential(0.06))
-		from := d.below(len(out))
-		to := d.other(from, len(out))
-		links := []int32{out[from], in[to]}
+		from := d.below(nodes)
+		to := d.other(from, nodes)
+		links := []int32{forth(from), back(to)}
 		if a, b := from/each, to/each; a != b {
 			s := d.below(spines)
-			links = []int32{out[from], up[a][s], down[b][s], in[to]}
+			links = []int32{forth(from), forth(between(a, s)), back(between(b, s)), back(to)}
 		}
 		f := Flow{Start: now, Path: n.path(links...), Bytes: d.bytes(40e6)}
 		if d.chance(0.1) {
@@ -261,9 +250,9 @@ func LeafSpine() List {
 		}
 		n.Flows = append(n.Flows, f)
 		if d.chance(0.03) {
-			l := up[d.below(leaves)][d.below(spines)]
+			l := forth(between(d.below(leaves), d.below(spines)))
 			if d.chance(0.5) {
-				l = down[d.below(leaves)][d.below(spines)]
+				l = back(between(d.below(leaves), d.below(spines)))
 			}
 			n.Changes = append(n.Changes, Change{At: now, Link: l, Capacity: gbit * (0.9 - 0.01*float64(len(n.Changes)))})
 		}
@@ -285,14 +274,14 @@ func Small(seed uint64) List {
 	d := dice{seed: seed}
 	n := net{List: List{Name: fmt.Sprintf("small-%d", seed)}}
 	even := d.chance(0.5) // few sizes and capacities, for many ties
-	amount := func(least, most float64) float64 {
+	amount := func(lo, hi float64) float64 {
 		if even {
-			return least * float64(int(1)<<d.below(4))
+			return lo * float64(int(1)<<d.below(4))
 		}
-		return math.Round(least * math.Pow(most/least, d.unit()))
+		return math.Round(lo * math.Pow(hi/lo, d.unit()))
 	}
 	for range d.between(1, 10) {
-		n.link(amount(5e6, 1e8))
+		n.Links = append(n.Links, amount(5e6, 1e8))
 	}
 	for range d.between(1, 12) {
 		var links []int32

@@ -39,6 +39,7 @@ const (
 	// segment is TCP's with timestamps in a frame of 1,500 bytes; onTheWire is what Ethernet takes for it: headers of 20, 32 and
 	// 18 bytes, preamble and gap of 20.
 	segment, onTheWire = 1448, 1538
+	headersLeave       = float64(segment) / onTheWire
 )
 
 // Shuffles are the shuffles of the study: 20 nodes on one switch, or in two racks with an uplink of a fifth of what their nodes
@@ -182,7 +183,7 @@ func Packets(ctx context.Context, f Fetches) (PacketRun, error) {
 
 // RecordPackets plays the study's shuffles in ns-3, each for at most the given time, and stores them in dir. They run concurrently,
 // as many as there are processors.
-func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.Writer) error {
+func RecordPackets(ctx context.Context, dir string, limit time.Duration, log io.Writer) error {
 	list := append([]Fetches{Single(1e5), Single(1e6), Single(1e7), Single(1e8)}, Shuffles()...)
 	if _, err := ns3.built(ctx); err != nil {
 		return err
@@ -195,7 +196,7 @@ func RecordPackets(ctx context.Context, dir string, most time.Duration, log io.W
 	runs := make([]PacketRun, len(list))
 	mu := sync.Mutex{}
 	err = host.Each(ctx, len(list), runtime.NumCPU(), func(ctx context.Context, i int) (err error) {
-		within, cancel := context.WithTimeout(ctx, most)
+		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		if runs[i], err = Packets(within, list[i]); err != nil {
 			return err
@@ -230,7 +231,7 @@ const firstTimer = 1.0
 
 func newPacketFacts(r *PacketRun) packetFacts {
 	f := packetFacts{PacketRun: r, Whole: latest(r.Fluid(1)), Packets: latest(r.Spans)}
-	f.fluidSpans = r.Fluid(float64(segment) / onTheWire)
+	f.fluidSpans = r.Fluid(headersLeave)
 	f.FluidEnd = latest(f.fluidSpans)
 	for i, s := range r.Spans {
 		if s.End < 0 {

@@ -187,6 +187,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%d flows, ends %.1e, lengths %.1e, %d missing", d.Flows, d.End, d.Length, d.Missing)
 }
 
+// met reports whether every end is close enough.
+func (d Difference) met() bool { return d.End <= maxDifference && d.Missing == 0 }
+
 // Compare compares the ends of a list's flows.
 func Compare(l List, a, b []float64) Difference {
 	d := Difference{Worst: -1}

@@ -158,10 +158,10 @@ func (p program) run(ctx context.Context, args []string, input func(io.Writer) e
 		return nil, 0, err
 	}
 	cmd := exec.CommandContext(ctx, file, append([]string{in.Name()}, args...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	if out, err = cmd.Output(); err != nil {
-		return nil, 0, fmt.Errorf("%s: %w\n%s", p.name, err, said.Bytes())
+		return nil, 0, fmt.Errorf("%s: %w\n%s", p.name, err, stderr.Bytes())
 	}
 	return out, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -127,14 +128,12 @@ func CompareFlows(ctx context.Context, size Size, log io.Writer) (FlowRecord, er
 	if err := r.tryPrecisions(ctx, small); err != nil {
 		return r, err
 	}
-	for _, l := range namedLists() {
-		if err := r.add(ctx, log, l.Name, l); err != nil {
-			return r, err
-		}
-	}
+	lists := namedLists()
 	for i, alive := range size.Alive {
 		closed := Random(alive, alive+size.Ends[i], 1)
-		l := Opened(closed, Ours(closed).Ends)
+		lists = append(lists, Opened(closed, Ours(closed).Ends))
+	}
+	for _, l := range lists {
 		if err := r.add(ctx, log, l.Name, l); err != nil {
 			return r, err
 		}
@@ -167,7 +166,7 @@ func (r *FlowRecord) add(ctx context.Context, log io.Writer, name string, lists 
 		}
 		c.Links, c.Paths = c.Links+len(l.Links), c.Paths+len(l.Paths)
 		c.Difference = c.Difference.and(d)
-		if len(l.Flows) > judgedFlows && d.End <= maxDifference && d.Missing == 0 {
+		if len(l.Flows) > judgedFlows && d.met() {
 			c.Judged = false
 			continue
 		}
@@ -220,16 +219,31 @@ func (s SpeedRecord) String() string {
 
 func (s SpeedRecord) PerSecond(took []float64) float64 { return float64(s.Ends) / median(took) }
 
-// Met reports whether every end is close enough and, where measured, whether we are fast enough.
-func (r *FlowRecord) Met() (ends, speed bool) {
-	ends = len(r.Cases) > 0
-	for _, c := range r.Cases {
-		ends = ends && c.Difference.End <= maxDifference && c.Difference.Missing == 0
+// sum is the verdict on comparisons with SimGrid.
+type sum struct {
+	Ends, Fast bool // every end is close enough, and each comparison was fast enough
+	Worst      Difference
+	Lists      int
+	Ratio      float64 // the smallest with fastAlive flows alive
+}
+
+func summarise(flows ...*FlowRecord) sum {
+	x := sum{Ends: true, Fast: true, Ratio: math.Inf(1)}
+	for _, r := range flows {
+		x.Ends = x.Ends && len(r.Cases) > 0
+		for _, c := range r.Cases {
+			x.Worst, x.Lists = x.Worst.and(c.Difference), x.Lists+c.Lists
+		}
+		fast := false
+		for _, s := range r.Speeds {
+			if s.Alive == fastAlive {
+				fast, x.Ratio = fast || s.Ratio() >= minRatio, min(x.Ratio, s.Ratio())
+			}
+		}
+		x.Fast = x.Fast && fast
 	}
-	for _, s := range r.Speeds {
-		speed = speed || s.Alive == fastAlive && s.Ratio() >= minRatio
-	}
-	return ends, speed
+	x.Ends = x.Ends && x.Worst.met()
+	return x
 }
 
 // RecordFlows compares and stores, in dir, the result and SimGrid's output for some of the lists.

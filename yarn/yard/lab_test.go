@@ -374,7 +374,7 @@ func labPair(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	c, err := rest.New(rest.Options{RM: lab.URLs(), Auth: rest.User(ha.Admin), RMRate: -1, Timeout: 5 * time.Second, Retries: -1})
+	c, err := rest.New(rest.Options{RM: lab.RMs(), Auth: rest.User(ha.Admin), RMRate: -1, Timeout: 5 * time.Second, Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,6 @@ const answerTimeout = 5 * time.Minute
 // web is the lab's client for its own daemons: short timeouts, no proxy.
 var web = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 
-// get reads a small JSON answer; v may be nil.
-func get(ctx context.Context, url string, v any) error {
-	return Ask(ctx, web, http.MethodGet, url, nil, v)
-}
-
 // Ask sends a value as JSON and reads the answer; either may be nil.
 func Ask(ctx context.Context, web *http.Client, method, url string, body, answer any) error {
 	var in io.Reader
@@ -217,7 +212,7 @@ func (c *Cluster) prepareHDFS(ctx context.Context) error {
 		var m struct {
 			Beans []struct{ NumLiveDataNodes int }
 		}
-		err := get(ctx, c.NameNode()+"/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState", &m)
+		err := Ask(ctx, web, http.MethodGet, c.NameNode()+"/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState", nil, &m)
 		if err == nil && (len(m.Beans) == 0 || m.Beans[0].NumLiveDataNodes == 0) {
 			err = errors.New("no DataNode has reported")
 		}

@@ -233,7 +233,7 @@ func (h *Holds) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ReadWorkload reads a workload file and checks it.
+// ReadWorkload reads a workload file, which WriteLines writes, and checks it.
 func ReadWorkload(r io.Reader) ([]Application, error) {
 	var list []Application
 	s := bufio.NewScanner(r)
@@ -254,9 +254,6 @@ func ReadWorkload(r io.Reader) ([]Application, error) {
 	}
 	return list, s.Err()
 }
-
-// WriteWorkload writes what ReadWorkload reads.
-func WriteWorkload(w io.Writer, list []Application) error { return WriteLines(w, list) }
 
 func (a Application) check() error {
 	if a.ID == "" || a.User == "" || a.Queue == "" {

@@ -269,31 +269,25 @@ func (c *Cluster) classpath(classes string) string {
 	return cp
 }
 
-// Usage is the resource usage of a daemon.
+// Usage is the resource usage of a process.
 type Usage struct {
-	Name  string
-	PID   int
-	Alive bool
-	RSS   int64 // bytes
-	CPU   time.Duration
-	Since time.Time
+	proc.Record
+	Running bool
+	RSS     int64 // bytes
+	CPU     time.Duration
 }
 
 // Usages are the resource usages of all recorded processes of the lab in dir, in the order of their start.
-func Usages(dir string) ([]Usage, error) {
+func Usages(dir string) (list []Usage, err error) {
 	records, err := proc.List(dir)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Usage, 0, len(records))
 	for _, r := range records {
-		u := Usage{Name: r.Name, PID: r.PID, Alive: r.Alive(), Since: r.At}
-		if u.Alive {
+		u := Usage{Record: r, Running: r.Alive()}
+		if u.Running {
 			u.RSS, u.CPU, _ = proc.Usage(r.PID) // it may just have ended: then 0
 		}
 		list = append(list, u)
 	}
-	return list, nil
+	return list, err
 }
 
 // SharedVariable names a folder in which labs stay up for later tests, of this package or another. Whoever sets it takes

@@ -69,10 +69,6 @@ const copyPlugin = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-de
 // Maven is run offline first, which takes seconds if its cache is warm; then online,
 // which takes minutes. log may be nil.
 func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
-	v, ok := versions[version]
-	if !ok {
-		return "", fmt.Errorf("the lab does not support Hadoop %s; choose one of %s", version, strings.Join(Versions(), ", "))
-	}
 	home, err := Home()
 	if err != nil {
 		return "", err
@@ -81,7 +77,7 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	if _, err := os.Stat(lib); err == nil {
 		return lib, nil
 	}
-	if _, err := FindJava(ctx, version); err != nil {
+	if _, err := FindJava(ctx, version); err != nil { // also if the version is unknown
 		return "", err
 	}
 	mvn, err := exec.LookPath("mvn")
@@ -91,7 +87,7 @@ func Fetch(ctx context.Context, version string, log io.Writer) (string, error) {
 	}
 	err = Once(lib, func(tmp, into string) error {
 		var text bytes.Buffer
-		if err := pom.Execute(&text, map[string]any{"Version": version, "Parts": v.Parts}); err != nil {
+		if err := pom.Execute(&text, map[string]any{"Version": version, "Parts": versions[version].Parts}); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), text.Bytes(), 0o644); err != nil {

@@ -42,7 +42,7 @@ func up(t *testing.T, o hadoop.Options) *hadoop.Cluster {
 	var rss int64
 	var cpu time.Duration
 	for _, u := range usages {
-		if !u.Alive {
+		if !u.Running {
 			t.Errorf("%s has ended", u.Name)
 		}
 		rss, cpu = rss+u.RSS, cpu+u.CPU

@@ -262,7 +262,7 @@ func FuzzReadWorkload(f *testing.F) {
 			return
 		}
 		var w bytes.Buffer
-		if err := WriteWorkload(&w, list); err != nil {
+		if err := WriteLines(&w, list); err != nil {
 			t.Fatal(err)
 		}
 		again, err := ReadWorkload(&w)

@@ -27,9 +27,9 @@ type Process struct {
 	done  chan struct{}
 	state *os.ProcessState // once it has ended
 
-	mu    sync.Mutex
-	said  []Line
-	stamp int // lines before this were returned by Fresh
+	mu       sync.Mutex
+	lines    []Line
+	returned int // lines before this were returned by Fresh
 }
 
 // Line is one line of output.
@@ -98,7 +98,7 @@ func (s *Process) read(r io.Reader, isErr bool) {
 			_ = json.Unmarshal([]byte(l.Text), &l.JSON) // other lines have no fields
 		}
 		s.mu.Lock()
-		s.said = append(s.said, l)
+		s.lines = append(s.lines, l)
 		s.mu.Unlock()
 	}
 }
@@ -107,15 +107,15 @@ func (s *Process) read(r io.Reader, isErr bool) {
 func (s *Process) Lines() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.said)
+	return slices.Clone(s.lines)
 }
 
 // Fresh are the lines since its last call.
 func (s *Process) Fresh() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := slices.Clone(s.said[s.stamp:])
-	s.stamp = len(s.said)
+	l := slices.Clone(s.lines[s.returned:])
+	s.returned = len(s.lines)
 	return l
 }
 

@@ -47,15 +47,9 @@ func Up(ctx context.Context, dir string, o Options) (*Lab, error) {
 	return &Lab{c}, err
 }
 
-// StartRM starts a ResourceManager that was killed or stopped, and waits until it answers.
-func (l *Lab) StartRM(ctx context.Context, name string) error { return l.Restart(ctx, name) }
-
-// URLs are the web addresses of both.
-func (l *Lab) URLs() []string { return l.RMs() }
-
 // Roles are the names of the active and the other one; an error if none is active now.
 func (l *Lab) Roles(ctx context.Context) (active, other string, err error) {
-	c, err := rest.New(rest.Options{RM: l.URLs(), RMRate: -1, Retries: -1})
+	c, err := rest.New(rest.Options{RM: l.RMs(), RMRate: -1, Retries: -1})
 	if err != nil {
 		return "", "", err
 	}

@@ -130,7 +130,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(t, rest.Options{RM: lab.URLs(), Retries: 30, Backoff: 100 * time.Millisecond, Timeout: 10 * time.Second})
+	c := dial(t, rest.Options{RM: lab.RMs(), Retries: 30, Backoff: 100 * time.Millisecond, Timeout: 10 * time.Second})
 	before, err := c.SchedulerConfVersion(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 	var accepted, unknown, refused []int
 	var gap error
 	wg.Go(func() { // the writer, without a pause, so that the kill hits a write
-		w := dial(t, rest.Options{RM: lab.URLs(), Retries: 3, Backoff: 200 * time.Millisecond, Timeout: 10 * time.Second})
+		w := dial(t, rest.Options{RM: lab.RMs(), Retries: 3, Backoff: 200 * time.Millisecond, Timeout: 10 * time.Second})
 		for n := 1; ctx.Err() == nil; n++ {
 			_, err := w.ChangeScheduler(t.Context(), note(n))
 			var outcome *rest.OutcomeUnknownError
@@ -179,7 +179,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
-	if _, err := dial(t, rest.Options{RM: lab.URLs(), Retries: -1}).Metrics(t.Context()); !errors.Is(err, rest.ErrNoActive) {
+	if _, err := dial(t, rest.Options{RM: lab.RMs(), Retries: -1}).Metrics(t.Context()); !errors.Is(err, rest.ErrNoActive) {
 		t.Error("in the gap:", err)
 	} else {
 		t.Log("in the gap:", err)
@@ -228,7 +228,7 @@ func failover(t *testing.T, lab *ha.Lab) {
 		t.Error("the kill hit no write: nothing was shown")
 	}
 	start := time.Now()
-	if err := lab.StartRM(t.Context(), active); err != nil {
+	if err := lab.Restart(t.Context(), active); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s answers again after %.1f s", active, time.Since(start).Seconds())

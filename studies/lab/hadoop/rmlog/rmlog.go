@@ -97,25 +97,34 @@ const maxLine = 1 << 16
 
 // Read calls f for every event of the log in the order of its lines, and stops at f's first error.
 func Read(r io.Reader, f func(Event) error) error {
-	br := bufio.NewReaderSize(r, maxLine)
-	for n := 1; ; n++ {
-		line, err := br.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) {
-			line = nil // too long to be of interest
-			_, err = br.ReadSlice('\n')
+	return Lines(r, func(line []byte) error {
+		if e, ok := Parse(line); ok {
+			return f(e)
 		}
-		if err == nil || errors.Is(err, io.EOF) {
-			if e, ok := Parse(line); ok {
-				if err := f(e); err != nil {
-					return err
-				}
+		return nil
+	})
+}
+
+// Lines calls f for every line of a log, without its end, and stops at f's first error. Lines too long to be of interest are skipped.
+func Lines(r io.Reader, f func(line []byte) error) error {
+	in := bufio.NewReaderSize(r, maxLine)
+	for n := 1; ; n++ {
+		line, err := in.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line = nil
+			_, err = in.ReadSlice('\n')
+		}
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return fmt.Errorf("reading the ResourceManager's log, line %d: %w", n, err)
+		}
+		if len(line) > 0 {
+			if err := f(bytes.TrimRight(line, "\r\n")); err != nil {
+				return err
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF):
+		if ended {
 			return nil
-		case err != nil:
-			return fmt.Errorf("reading the ResourceManager's log, line %d: %w", n, err)
 		}
 	}
 }

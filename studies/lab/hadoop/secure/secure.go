@@ -81,9 +81,6 @@ func (l *Lab) prepare(ctx context.Context, c *hadoop.Cluster) error {
 	return l.NewCookieSecret()
 }
 
-// StartRM starts the ResourceManager, also after a Stop or Kill of "resourcemanager".
-func (l *Lab) StartRM(ctx context.Context) error { return l.Restart(ctx, "resourcemanager") }
-
 // Auth authenticates as the principal with its keytab.
 func (l *Lab) Auth(principal string) (*krb.Auth, error) {
 	return krb.New(krb.Options{Config: l.KDC.Config(), Keytab: l.KDC.Keytab(principal), Principal: principal})

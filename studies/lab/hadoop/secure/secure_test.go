@@ -150,7 +150,7 @@ func rotateKey(t *testing.T, lab *secure.Lab) {
 		err = lab.Kill("resourcemanager")
 	}
 	if err == nil {
-		err = lab.StartRM(t.Context())
+		err = lab.Restart(t.Context(), "resourcemanager")
 	}
 	if err != nil {
 		t.Fatal("rotating the key:", err)

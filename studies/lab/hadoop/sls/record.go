@@ -1,7 +1,6 @@
 package sls
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
+	"github.com/yardmaster/yardmaster/studies/lab/hadoop/rmlog"
 )
 
 // Record is one run of SLS. All instants are milliseconds since time 0 of the trace; -1: it did not happen.
@@ -95,7 +95,7 @@ type Log struct {
 }
 
 // Each calls f for every entry with its instant.
-func (l *Log) Each(f func(kind byte, at int64, of int32)) {
+func (l *Log) Each(f func(kind byte, instant int64, object int32)) {
 	var t int64
 	for i := range len(l.Kinds) {
 		t += l.At[i]
@@ -169,9 +169,6 @@ func WriteTrace(w io.Writer, jobs []Job) error { return hadoop.WriteLines(w, job
 // WriteNodes writes a node file.
 func WriteNodes(w io.Writer, racks []Rack) error { return hadoop.WriteLines(w, racks) }
 
-// maxLine bounds one line of a log; longer ones (a dump of a configuration) are irrelevant.
-const maxLine = 1 << 16
-
 // parse turns the log of a run into a record. A line is "MS LOGGER MESSAGE", MS counted from the start of the JVM: those of
 // logger y are Watch's (see java/Watch.java), those of RMContainerImpl are the transitions of each container. Lines of other
 // loggers and torn lines are skipped; Lost and counts reveal missing data.
@@ -183,21 +180,12 @@ func parse(r io.Reader, rec *Record) error {
 	for i := range rec.Nodes {
 		p.nodes[rec.Nodes[i].Name] = int32(i)
 	}
-	in := bufio.NewReaderSize(r, maxLine)
-	for {
-		line, long, err := in.ReadLine()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("reading the log of SLS: %w", err)
-		}
-		if !long {
-			p.line(string(line))
-		}
-		for long && err == nil {
-			_, long, err = in.ReadLine()
-		}
+	err := rmlog.Lines(r, func(line []byte) error {
+		p.line(string(line))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return p.finish()
 }

@@ -126,11 +126,11 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	}
 	defer f.Close()
 	if err := parse(f, rec); err != nil {
-		return nil, fmt.Errorf("sls: %s: %w; its last words:\n%s", o.Name, err, lastWords(o.Dir))
+		return nil, fmt.Errorf("sls: %s: %w; the end of its output:\n%s", o.Name, err, lastOutput(o.Dir))
 	}
 	rec.Machine.Wall, rec.Machine.Load, rec.Machine.LoadMax = wall.Seconds(), result.Mean(load).Mean, slices.Max(load)
 	if len(rec.Jobs) != len(o.Jobs) {
-		return nil, fmt.Errorf("sls: %s: %d of %d jobs were submitted; its last words:\n%s", o.Name, len(rec.Jobs), len(o.Jobs), lastWords(o.Dir))
+		return nil, fmt.Errorf("sls: %s: %d of %d jobs were submitted; the end of its output:\n%s", o.Name, len(rec.Jobs), len(o.Jobs), lastOutput(o.Dir))
 	}
 	return rec, nil
 }
@@ -182,20 +182,20 @@ func wait(ctx context.Context, o *Options, p *proc.Process) (load []float64, err
 		select {
 		case <-p.Done():
 			if err := p.Err(); err != nil {
-				return load, fmt.Errorf("sls: %s: the JVM ended: %w; its last words:\n%s", o.Name, err, lastWords(o.Dir))
+				return load, fmt.Errorf("sls: %s: the JVM ended: %w; the end of its output:\n%s", o.Name, err, lastOutput(o.Dir))
 			}
 			return load, nil
 		case <-every.C:
 		case <-limit.C:
-			return load, fmt.Errorf("sls: %s did not end within %v; its last words:\n%s", o.Name, o.limit(), lastWords(o.Dir))
+			return load, fmt.Errorf("sls: %s did not end within %v; the end of its output:\n%s", o.Name, o.limit(), lastOutput(o.Dir))
 		case <-ctx.Done():
 			return load, ctx.Err()
 		}
 	}
 }
 
-// lastWords is the end of the JVM's output other than its events.
-func lastWords(dir string) string {
+// lastOutput is the end of the JVM's output other than its events.
+func lastOutput(dir string) string {
 	b, _ := os.ReadFile(proc.Log(dir, process)) // not there: no output
 	return cmp.Or(hadoop.LastLines(string(b), 15), "(none)")
 }
@@ -279,7 +279,7 @@ func Up(ctx context.Context, o Options) (*Live, error) {
 	})
 	if port == "" || err != nil {
 		err = cmp.Or(err, ctx.Err(), errors.New("not up after three minutes"))
-		return nil, errors.Join(fmt.Errorf("sls: %w; its last words:\n%s", err, lastWords(o.Dir)), Down(o.Dir))
+		return nil, errors.Join(fmt.Errorf("sls: %w; the end of its output:\n%s", err, lastOutput(o.Dir)), Down(o.Dir))
 	}
 	return &Live{URL: "http://127.0.0.1:" + port, Dir: o.Dir}, nil
 }
