@@ -33,7 +33,7 @@ func (b *builder) leafSpine() *leafSpine {
 			continue // it has no nodes, so no path uses it
 		}
 		for s := range spine {
-			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)), RackLayer, r)
+			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)))
 			b.up[r], b.down[r] = append(b.up[r], up), append(b.down[r], down)
 		}
 	}
@@ -45,35 +45,8 @@ func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link)
 		return append(buf, f.out[from], f.in[to])
 	}
 	up, down := f.up[f.rack[from]], f.down[f.rack[to]]
-	h := hash(from, to, key)
-	s := pick(h, t.spines)
-	if f.failed > 0 && !f.whole(up[s], down[s]) {
-		s = choose(h, t.spines, s, func(s int) bool { return f.whole(up[s], down[s]) })
-	}
+	s := pick(hash(from, to, key), t.spines)
 	return append(buf, f.out[from], up[s], down[s], f.in[to])
-}
-
-// choose picks one that works, or first if none does: transfers then wait.
-func choose(h uint64, of, first int, works func(int) bool) int {
-	k := 0
-	for i := range of {
-		if works(i) {
-			k++
-		}
-	}
-	if k == 0 {
-		return first
-	}
-	k = pick(workload.Mix(h), k)
-	for i := range of {
-		if works(i) {
-			if k == 0 {
-				return i
-			}
-			k--
-		}
-	}
-	return first
 }
 
 // fatTree is three levels of switches with k ports, half of them down. Core c of group a joins aggregation switch a of every pod.
@@ -111,13 +84,13 @@ func (b *builder) fatTree() *fatTree {
 		}
 		for e := p * h; e < (p+1)*h; e++ {
 			for a := range agg {
-				up, down := b.cable(edges[e], agg[a], rate, RackLayer, b.owner(e*h))
+				up, down := b.cable(edges[e], agg[a], rate)
 				t.edgeUp, t.edgeDown = append(t.edgeUp, up), append(t.edgeDown, down)
 			}
 		}
 		for a := range agg {
 			for c := range h {
-				up, down := b.cable(agg[a], cores[a*h+c], rate, CoreLayer, b.owner(p*h*h))
+				up, down := b.cable(agg[a], cores[a*h+c], rate)
 				t.coreUp, t.coreDown = append(t.coreUp, up), append(t.coreDown, down)
 			}
 		}
@@ -132,14 +105,6 @@ func (b *builder) fatTree() *fatTree {
 	return t
 }
 
-// owner is the rack of a position; -1: none.
-func (b *builder) owner(place int) int {
-	if r := place / b.size; r < len(b.up) {
-		return r
-	}
-	return -1
-}
-
 func (t *fatTree) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
 	h := t.half
 	p, q := int(t.place[from]), int(t.place[to])
@@ -151,19 +116,10 @@ func (t *fatTree) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) [
 	x := hash(from, to, key)
 	if e/h == g/h { // one pod: up to one of its aggregation switches
 		a := pick(x, h)
-		if works := func(a int) bool { return f.whole(t.edgeUp[e*h+a], t.edgeDown[g*h+a]) }; f.failed > 0 && !works(a) {
-			a = choose(x, h, a, works)
-		}
 		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[to])
 	}
 	from2, to2 := e/h*h*h, g/h*h*h // the pods' first links to cores
 	c := pick(x, h*h)              // core c%h of group c/h
-	works := func(c int) bool {
-		return f.whole(t.edgeUp[e*h+c/h], t.coreUp[from2+c]) && f.whole(t.coreDown[to2+c], t.edgeDown[g*h+c/h])
-	}
-	if f.failed > 0 && !works(c) {
-		c = choose(x, h*h, c, works)
-	}
 	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[from2+c], t.coreDown[to2+c], t.edgeDown[g*h+c/h], f.in[to])
 }
 

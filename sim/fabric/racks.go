@@ -21,7 +21,7 @@ func (b *builder) racks() *racks {
 	core := b.name("core")
 	for r, name := range names {
 		if rates[r] > 0 { // else it has no nodes
-			up, down := b.cable(name, core, b.uplink(rates[r], 1), RackLayer, r)
+			up, down := b.cable(name, core, b.uplink(rates[r], 1))
 			b.up[r], b.down[r] = []flow.Link{up}, []flow.Link{down}
 		}
 	}
@@ -33,7 +33,7 @@ func (b *builder) twoRacks() *racks {
 	// The smaller rack limits traffic between the racks, so 1:1 is non-blocking.
 	rate := b.uplink(min(rates[0], rates[1]), 1)
 	for r := range b.up {
-		l := b.link(names[r], names[1-r], rate, RackLayer, true, r)
+		l := b.link(names[r], names[1-r], rate)
 		b.up[r], b.down[1-r] = []flow.Link{l}, []flow.Link{l}
 	}
 	return &racks{hops: 3}

@@ -53,7 +53,7 @@ func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 		if !ok || at > to {
 			break
 		}
-		n.goTo(at)
+		n.now = at
 		if n.notified == len(n.ready) {
 			n.collect()
 		}
@@ -68,7 +68,7 @@ func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 		}
 		n.ready, n.notified = n.ready[:0], 0
 	}
-	n.goTo(to)
+	n.now = to
 }
 
 // sameInstant is the relative distance within which two finishes count as simultaneous, to absorb rounding. Without it flows

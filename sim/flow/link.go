@@ -40,11 +40,7 @@ type port struct {
 	maxLoad float64 // if it is loose: upper bound of its load while no bundle rises above its guard
 	gone    float64 // if it is loose: bytes carried besides those of the classes that cross it
 
-	offered   float64 // bytes it could have carried up to resized
-	resized   float64
-	marks     [2]mark // sums at the last two window ends
-	marked    float64 // number of the window that starts at the second mark
-	crossings int64
+	crossings int64 // see Crossings
 }
 
 // entry is a bundle or a class on a link, and where it records its position in the link's list.

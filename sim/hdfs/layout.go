@@ -3,9 +3,6 @@ package hdfs
 import (
 	"cmp"
 	"slices"
-
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/near"
 )
 
 // Layout is a set of nodes in racks. Placements number the nodes by position: rack by rack, and within a rack in the given
@@ -72,11 +69,6 @@ func (l *Layout) kind(position int32) int {
 		return 1
 	}
 	return 0
-}
-
-// Near returns the locality of a node for a block with these replicas.
-func (l *Layout) Near(copies []int32, node int32) policy.Near {
-	return near.Level(copies, l.rack, node)
 }
 
 // among counts the positions in taken that lie in r.

@@ -123,18 +123,6 @@ func (d *Device) Share(id ID, at float64) float64 {
 	return min(1, max(0, 1-(d.finish(id)-virtual)/tk.units))
 }
 
-// Speed is each task's current rate, in units per second.
-func (d *Device) Speed() float64 { return d.speed }
-
-// SetRate changes the speed of a server from now on.
-func (d *Device) SetRate(rate float64) {
-	if !(rate > 0) || math.IsInf(rate, 0) {
-		panic("node: a device needs a positive rate")
-	}
-	d.spec.Rate = rate
-	d.crowd()
-}
-
 // Worked is the total work done, in units.
 func (d *Device) Worked() float64 { return d.worked }
 
