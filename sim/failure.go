@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -236,33 +237,32 @@ func (e *engine) unblock() bool {
 
 func (e *engine) planLosses() error {
 	e.lossOf = make([]int32, len(e.cfg.Cluster.Nodes))
-	for i, l := range e.model.Losses {
-		if e.nodeByName(l.Node) < 0 {
+	return PlanLosses(e.model.Losses, e.cfg.Cluster, func(l *Loss, node int32) {
+		e.q.Push(l.At, evLost|uint64(node), 0)
+		if l.For > 0 {
+			e.q.Push(l.At+l.For, evBack|uint64(node), 0)
+		}
+	})
+}
+
+// PlanLosses is for engines: it calls queue for each loss, with the number of its node in the cluster.
+func PlanLosses(losses []Loss, c *cluster.Cluster, queue func(l *Loss, node int32)) error {
+	for i := range losses {
+		l := &losses[i]
+		node := slices.IndexFunc(c.Nodes, func(n cluster.Node) bool { return n.Name == l.Node })
+		if node < 0 {
 			return fmt.Errorf("loss of node %q, which is not in the cluster", l.Node)
 		}
 		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
 			return fmt.Errorf("loss of node %q at %v for %v: out of range", l.Node, l.At, l.For)
 		}
-		e.q.Push(l.At, evLost|uint64(i), 0)
-		if l.For > 0 {
-			e.q.Push(l.At+l.For, evBack|uint64(i), 0)
-		}
+		queue(l, int32(node))
 	}
 	return nil
 }
 
-func (e *engine) nodeByName(name string) int32 {
-	for i := range e.cfg.Cluster.Nodes {
-		if e.cfg.Cluster.Nodes[i].Name == name {
-			return int32(i)
-		}
-	}
-	return -1
-}
-
 // lose removes a node with all that runs on it.
-func (e *engine) lose(i int) {
-	n := e.nodeByName(e.model.Losses[i].Node)
+func (e *engine) lose(n int32) {
 	if e.lossOf[n]++; e.lossOf[n] > 1 {
 		return
 	}
@@ -316,8 +316,7 @@ func (e *engine) unlink(head *int32, t int32) {
 }
 
 // back restores a node.
-func (e *engine) back(i int) {
-	n := e.nodeByName(e.model.Losses[i].Node)
+func (e *engine) back(n int32) {
 	if e.lossOf[n]--; e.lossOf[n] > 0 {
 		return
 	}

@@ -222,7 +222,7 @@ func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
 	j.rec.Outcome = o
 	if e.steering != nil {
-		e.steering.finish(j, o)
+		e.steering.JobEnded(j.src, e.steering.queueOf(j), o == Finished, e.steering.service(j))
 	}
 	if o == Finished {
 		j.rec.Finish = e.now

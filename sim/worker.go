@@ -254,7 +254,13 @@ func (e *engine) pollAt(at unit.Time, what uint64) {
 }
 
 // ahead reports whether events other than polls are queued; polls must not keep each other going.
-func (e *engine) ahead() bool { return e.q.Len() > e.polls }
+func (e *engine) ahead() bool {
+	polls := e.polls
+	if e.steering != nil {
+		polls += e.steering.Polls
+	}
+	return e.q.Len() > polls
+}
 
 // offerAgain makes every pool offer its nodes again.
 func (e *engine) offerAgain() {

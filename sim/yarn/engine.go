@@ -53,11 +53,9 @@ const (
 	evScript
 	evRound
 	evBeat
-	evSense  // a steering policy's sensors are read
-	evSteer  // it gets the sample
-	evAction // its write takes effect
-	evLost   // a node is lost; this kind and the next come last, see loop
-	evBack   // it returns
+	evSteer // a step of a steering policy's driver
+	evLost  // a node is lost; this kind and the next come last, see loop
+	evBack  // it returns
 
 	kindMask = uint64(0xff) << 56
 )
@@ -277,8 +275,8 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		e.lose(&e.nodes[arg], unit.Time(serial))
 	case evBack:
 		e.back(&e.nodes[arg])
-	default:
-		e.steering.take(kind, arg)
+	case evSteer:
+		e.steering.Step(arg)
 	}
 }
 

@@ -11,7 +11,8 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	e.progress = e.now
 	a.rec.Outcome, a.rec.Reason = o, why
 	if e.steering != nil {
-		e.steering.finish(a, o == sim.Finished)
+		a.counted = 0 // the sum of a job that has ended is exact
+		e.steering.JobEnded(a.src, e.sched.Leaf(&a.rm), o == sim.Finished, e.steering.service(a))
 	}
 	e.want(a, -a.pending)
 	if o == sim.Finished {
