@@ -15,11 +15,11 @@ import (
 // and the attempt number, so every policy sees the same failures.
 func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
-	at := tk.key()
-	if workload.Uniform01(seed, at) >= e.model.FailTask {
+	key := tk.key()
+	if workload.Uniform01(seed, key) >= e.model.FailTask {
 		return 0, false
 	}
-	return workload.Uniform01(^seed, at), true
+	return workload.Uniform01(^seed, key), true
 }
 
 // retry makes a failed task pending again. Its record is still valid; its container is released.
@@ -203,8 +203,8 @@ func (e *engine) restart(j *job) {
 // stop kills all running tasks of a job.
 func (e *engine) stop(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
-		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.in >= 0 {
-			e.tasks[tk.in].in = copyGone // the two count as one
+		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.partner >= 0 {
+			e.tasks[tk.partner].partner = copyGone // the two count as one
 		} else {
 			j.stages[tk.stage].Running--
 		}

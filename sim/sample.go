@@ -14,10 +14,10 @@ func (e *engine) byArrival() []*job {
 }
 
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) {
-	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink, func(yield func(*JobRecord, unit.Time) bool) {
+func (e *engine) sampled(end unit.Time) {
+	e.sample.Close(&e.line, end, &e.sum, e.cfg.Sink, func(yield func(*JobRecord, unit.Time) bool) {
 		for _, j := range e.byArrival() {
-			if !yield(&j.rec, j.view.Attained(to)) {
+			if !yield(&j.rec, j.view.Attained(end)) {
 				return
 			}
 		}
@@ -26,12 +26,12 @@ func (e *engine) sampled(to unit.Time) {
 
 // Close is for engines: it makes s the interval of a timeline that ends at an instant, passes it to sink and adds what was held in it
 // to sum. jobs yields what JobSampler wants.
-func (s *Sample) Close(line *timeline.Timeline, to unit.Time, sum *Summary, sink Sink, jobs iter.Seq2[*JobRecord, unit.Time]) {
+func (s *Sample) Close(line *timeline.Timeline, end unit.Time, sum *Summary, sink Sink, jobs iter.Seq2[*JobRecord, unit.Time]) {
 	if w, ok := sink.(JobSampler); ok {
-		w.SampleJobs(to, jobs)
+		w.SampleJobs(end, jobs)
 	}
-	width := to - line.From
-	s.From, s.To = line.From, to
+	width := end - line.From
+	s.From, s.To = line.From, end
 	s.Queues = s.Queues[:0]
 	for i := range line.Queues {
 		q := &line.Queues[i]

@@ -87,11 +87,11 @@ func (s *steering) sumProgress() {
 			continue
 		}
 		done := e.progressOf(int32(t))
-		if tk.flags&taskCopied != 0 && tk.in >= 0 { // the better of the two attempts counts
+		if tk.flags&taskCopied != 0 && tk.partner >= 0 { // the better of the two attempts counts
 			if tk.flags&taskCopy != 0 {
 				continue
 			}
-			done = max(done, e.progressOf(tk.in))
+			done = max(done, e.progressOf(tk.partner))
 		}
 		s.parts[tk.job][e.jobs[tk.job].stages[tk.stage].side()] += done
 	}

@@ -40,13 +40,13 @@ func (b *builder) leafSpine() *leafSpine {
 	return &leafSpine{len(spine)}
 }
 
-func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
-	if f.rack[from] == f.rack[to] {
-		return append(buf, f.out[from], f.in[to])
+func (t *leafSpine) path(f *Fabric, src, dst int32, key uint64, buf []flow.Link) []flow.Link {
+	if f.rack[src] == f.rack[dst] {
+		return append(buf, f.out[src], f.in[dst])
 	}
-	up, down := f.up[f.rack[from]], f.down[f.rack[to]]
-	s := pick(hash(from, to, key), t.spines)
-	return append(buf, f.out[from], up[s], down[s], f.in[to])
+	up, down := f.up[f.rack[src]], f.down[f.rack[dst]]
+	s := pick(hash(src, dst, key), t.spines)
+	return append(buf, f.out[src], up[s], down[s], f.in[dst])
 }
 
 // fatTree is three levels of switches with k ports, half of them down. Core c of group a joins aggregation switch a of every pod.
@@ -96,31 +96,31 @@ func (b *builder) fatTree() *fatTree {
 		}
 	}
 	for r := range b.up {
-		if at := r * b.size; b.size == h {
-			b.up[r], b.down[r] = t.edgeUp[at:at+h:at+h], t.edgeDown[at:at+h:at+h]
+		if first := r * b.size; b.size == h {
+			b.up[r], b.down[r] = t.edgeUp[first:first+h:first+h], t.edgeDown[first:first+h:first+h]
 		} else {
-			b.up[r], b.down[r] = t.coreUp[at:at+h*h:at+h*h], t.coreDown[at:at+h*h:at+h*h]
+			b.up[r], b.down[r] = t.coreUp[first:first+h*h:first+h*h], t.coreDown[first:first+h*h:first+h*h]
 		}
 	}
 	return t
 }
 
-func (t *fatTree) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
+func (t *fatTree) path(f *Fabric, src, dst int32, key uint64, buf []flow.Link) []flow.Link {
 	h := t.half
-	p, q := int(t.place[from]), int(t.place[to])
+	p, q := int(t.place[src]), int(t.place[dst])
 	e, g := p/h, q/h // edge switches
-	buf = append(buf, f.out[from])
+	buf = append(buf, f.out[src])
 	if e == g {
-		return append(buf, f.in[to])
+		return append(buf, f.in[dst])
 	}
-	x := hash(from, to, key)
+	x := hash(src, dst, key)
 	if e/h == g/h { // one pod: up to one of its aggregation switches
 		a := pick(x, h)
-		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[to])
+		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[dst])
 	}
-	from2, to2 := e/h*h*h, g/h*h*h // the pods' first links to cores
-	c := pick(x, h*h)              // core c%h of group c/h
-	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[from2+c], t.coreDown[to2+c], t.edgeDown[g*h+c/h], f.in[to])
+	srcPod, dstPod := e/h*h*h, g/h*h*h // the pods' first links to cores
+	c := pick(x, h*h)                  // core c%h of group c/h
+	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[srcPod+c], t.coreDown[dstPod+c], t.edgeDown[g*h+c/h], f.in[dst])
 }
 
 func (t *fatTree) hops(from, to int32) int {

@@ -89,33 +89,33 @@ func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
 
 // Path returns the links between two nodes, in buf if it has room; none if both are the same node. The key chooses among
 // equal-cost paths.
-func (f *Fabric) Path(from, to int32, key uint64, buf []flow.Link) []flow.Link {
+func (f *Fabric) Path(src, dst int32, key uint64, buf []flow.Link) []flow.Link {
 	buf = buf[:0]
-	if from == to {
+	if src == dst {
 		return buf
 	}
 	// Not an interface: it would make the caller's buffer escape to the heap.
 	switch r := f.routes.(type) {
 	case *star:
-		return append(buf, f.out[from], f.in[to])
+		return append(buf, f.out[src], f.in[dst])
 	case *racks:
-		return r.path(f, from, to, buf)
+		return r.path(f, src, dst, buf)
 	case *leafSpine:
-		return r.path(f, from, to, key, buf)
+		return r.path(f, src, dst, key, buf)
 	case *fatTree:
-		return r.path(f, from, to, key, buf)
+		return r.path(f, src, dst, key, buf)
 	case *dcell:
-		return r.path(f, r.place[from], r.place[to], buf)
+		return r.path(f, r.place[src], r.place[dst], buf)
 	}
 	return buf
 }
 
 // Hops is the number of links on a path between two nodes; the same for all equal-cost paths.
-func (f *Fabric) Hops(from, to int32) int {
-	if from == to {
+func (f *Fabric) Hops(src, dst int32) int {
+	if src == dst {
 		return 0
 	}
-	same := f.rack[from] == f.rack[to]
+	same := f.rack[src] == f.rack[dst]
 	switch r := f.routes.(type) {
 	case *racks:
 		if !same {
@@ -126,9 +126,9 @@ func (f *Fabric) Hops(from, to int32) int {
 			return 4
 		}
 	case *fatTree:
-		return r.hops(from, to)
+		return r.hops(src, dst)
 	case *dcell:
-		return r.hops(r.place[from], r.place[to])
+		return r.hops(r.place[src], r.place[dst])
 	}
 	return 2
 }

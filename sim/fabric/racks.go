@@ -39,14 +39,14 @@ func (b *builder) twoRacks() *racks {
 	return &racks{hops: 3}
 }
 
-func (t *racks) path(f *Fabric, from, to int32, buf []flow.Link) []flow.Link {
-	a, z := f.rack[from], f.rack[to]
-	buf = append(buf, f.out[from])
+func (t *racks) path(f *Fabric, src, dst int32, buf []flow.Link) []flow.Link {
+	a, z := f.rack[src], f.rack[dst]
+	buf = append(buf, f.out[src])
 	if a != z {
 		buf = append(buf, f.up[a]...)
 		if t.hops == 4 {
 			buf = append(buf, f.down[z]...)
 		}
 	}
-	return append(buf, f.in[to])
+	return append(buf, f.in[dst])
 }

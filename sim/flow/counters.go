@@ -9,8 +9,8 @@ func (n *Network) accrue(l int32, k *link) {
 		return
 	}
 	load := k.load()
-	if over := load >= n.threshold*k.capacity; over != k.over {
-		if k.over = over; over {
+	if over := load >= n.threshold*k.capacity; over != k.congested {
+		if k.congested = over; over {
 			n.ports[l].crossings++
 		}
 	}

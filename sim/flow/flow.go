@@ -60,7 +60,7 @@ type Network struct {
 	wanted    []int32  // links to be watched
 	risen     []int32  // bundles over their guard
 	moved     []int32  // bundles now held back by another link
-	over      []int32  // bundles a link takes
+	taken     []int32  // bundles a link takes
 	stale     []int32  // links whose first finish changed
 	due       due.Heap // links, by the instant of the first finish among the flows they hold back
 	duePos    []int32
@@ -242,7 +242,7 @@ func (n *Network) Rate(id ID) float64 {
 	n.settle()
 	c := &n.class[f.class]
 	b := &n.bundle[c.bundle]
-	if b.at == 0 {
+	if b.bottleneck == 0 {
 		return c.limit
 	}
 	return c.weight * b.level

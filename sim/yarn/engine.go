@@ -115,9 +115,9 @@ type engine struct {
 	sum      sim.Summary
 	err      error
 
-	wishes   wishes // scratch
-	on       []int32
-	giveBack []*rm.Container
+	wishes    wishes // scratch
+	holderBuf []int32
+	giveBack  []*rm.Container
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -209,11 +209,11 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 			e.sum.Partial = true
 			break
 		}
-		at := ev.At >> classBits
-		if at >= e.line.To {
-			e.line.Pass(at, e.sampled)
+		now := ev.At >> classBits
+		if now >= e.line.To {
+			e.line.Pass(now, e.sampled)
 		}
-		e.now, e.key = at, ev.At
+		e.now, e.key = now, ev.At
 		e.take(ev.What&kindMask, ev.What&^kindMask, int64(ev.Start))
 		for next := 0; next < len(e.ended); { // it may grow
 			c := e.ended[next]

@@ -32,10 +32,10 @@ func (e *engine) finish() {
 }
 
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) {
-	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink, func(yield func(*sim.JobRecord, unit.Time) bool) {
+func (e *engine) sampled(end unit.Time) {
+	e.sample.Close(&e.line, end, &e.sum, e.cfg.Sink, func(yield func(*sim.JobRecord, unit.Time) bool) {
 		for _, a := range e.byArrival() {
-			if !yield(&a.rec, a.attained(to)) {
+			if !yield(&a.rec, a.attained(end)) {
 				return
 			}
 		}

@@ -42,7 +42,7 @@ func (e *engine) detach(a *app) {
 	for len(a.conts) > 0 {
 		e.giveUp(a.conts[len(a.conts)-1])
 	}
-	a.got, a.told, a.held, a.am = nil, nil, nil, nil
+	a.got, a.exited, a.held, a.am = nil, nil, nil, nil
 	e.workerLeft(a)
 }
 

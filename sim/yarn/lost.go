@@ -57,13 +57,13 @@ func (e *engine) lose(n *node, long unit.Time) {
 		unacquired := c.acquired < 0
 		e.reported(c)
 		if unacquired {
-			remove(&c.app.told, c) // once it has been told of the container
+			remove(&c.app.exited, c) // once it has been told of the container
 		}
 	}
-	clear(n.on)
+	clear(n.running)
 	clear(n.fresh)
 	clear(n.orders)
-	n.on, n.fresh, n.orders, n.first = n.on[:0], n.fresh[:0], n.orders[:0], unit.Never
+	n.running, n.fresh, n.orders, n.first = n.running[:0], n.fresh[:0], n.orders[:0], unit.Never
 	e.serial++
 	n.serial, n.soon, n.asleep = e.serial, false, true // a queued report is superseded
 	e.progress = e.now

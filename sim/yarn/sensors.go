@@ -115,8 +115,8 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 	}
 	add(a.conts)
 	if m, ok := a.m.(*slsAM); ok { // tasks ended but not counted yet
-		add(a.told)
-		add(m.told)
+		add(a.exited)
+		add(m.exited)
 	}
 	return sensors.Progress(done, total)
 }

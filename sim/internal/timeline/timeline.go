@@ -43,7 +43,7 @@ type Timeline struct {
 	Queues   []Queue
 	From, To unit.Time // the current interval
 	period   unit.Time
-	of       map[string]int32
+	indexOf  map[string]int32
 }
 
 // longest keeps container-microseconds within 63 bits on any cluster.
@@ -55,7 +55,7 @@ func New(period unit.Time) Timeline {
 		period = 10 * unit.Second
 	}
 	period = min(period, longest)
-	return Timeline{To: period, period: period, of: map[string]int32{}}
+	return Timeline{To: period, period: period, indexOf: map[string]int32{}}
 }
 
 // Index returns the index of a queue; "" is "default".
@@ -63,11 +63,11 @@ func (t *Timeline) Index(name string) int32 {
 	if name == "" {
 		name = "default"
 	}
-	if i, ok := t.of[name]; ok {
+	if i, ok := t.indexOf[name]; ok {
 		return i
 	}
 	i := int32(len(t.Queues))
-	t.of[name] = i
+	t.indexOf[name] = i
 	t.Queues = append(t.Queues, Queue{Name: name})
 	return i
 }
