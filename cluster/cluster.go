@@ -114,11 +114,11 @@ func (x RackIndex) Of(c *Cluster, name string) int {
 	return i
 }
 
-func plural(n int64, what string) string {
+func plural(n int64, noun string) string {
 	if n != 1 {
-		what += "s"
+		noun += "s"
 	}
-	return strconv.FormatInt(n, 10) + " " + what
+	return strconv.FormatInt(n, 10) + " " + noun
 }
 
 // Validate reports the first error in a cluster.

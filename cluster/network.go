@@ -132,21 +132,21 @@ var settings = []setting{
 	}, func(n *Network) string { return n.Matching }},
 }
 
-func timeSetting(key string, least, most unit.Time, want string, at func(*Network) *unit.Time) setting {
+func timeSetting(key string, lo, hi unit.Time, want string, field func(*Network) *unit.Time) setting {
 	return setting{key,
 		func(n *Network, text string) error {
 			v, err := unit.ParseTime(text)
 			if err != nil {
 				return err
 			}
-			if v < least || v > most {
+			if v < lo || v > hi {
 				return fmt.Errorf("%q is not %s", text, want)
 			}
-			*at(n) = v
+			*field(n) = v
 			return nil
 		},
 		func(n *Network) string {
-			switch v := *at(n); {
+			switch v := *field(n); {
 			case v == 0:
 				return ""
 			case v%unit.Millisecond == 0:
@@ -158,14 +158,14 @@ func timeSetting(key string, least, most unit.Time, want string, at func(*Networ
 	}
 }
 
-func rateSetting(key string, at func(*Network) *float64) setting {
+func rateSetting(key string, field func(*Network) *float64) setting {
 	return setting{key,
 		func(n *Network, text string) (err error) {
-			*at(n), err = ParseRate(text)
+			*field(n), err = ParseRate(text)
 			return err
 		},
 		func(n *Network) string {
-			if v := *at(n); v != 0 {
+			if v := *field(n); v != 0 {
 				return FormatRate(v)
 			}
 			return ""
@@ -173,7 +173,7 @@ func rateSetting(key string, at func(*Network) *float64) setting {
 	}
 }
 
-func countSetting(key string, lo, hi int64, at func(*Network) *int) setting {
+func countSetting(key string, lo, hi int64, field func(*Network) *int) setting {
 	return setting{key,
 		func(n *Network, text string) error {
 			v, err := strconv.ParseInt(text, 10, 64)
@@ -183,11 +183,11 @@ func countSetting(key string, lo, hi int64, at func(*Network) *int) setting {
 			case v < lo || v > hi:
 				return fmt.Errorf("%d is not between %d and %d", v, lo, hi)
 			}
-			*at(n) = int(v)
+			*field(n) = int(v)
 			return nil
 		},
 		func(n *Network) string {
-			if v := *at(n); v != 0 {
+			if v := *field(n); v != 0 {
 				return strconv.Itoa(v)
 			}
 			return ""

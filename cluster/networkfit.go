@@ -89,19 +89,20 @@ func (n *Network) fitFatTree(c *Cluster, sizes []int) (int, error) {
 	case sizes[big] <= pod && len(c.Racks) <= pods:
 		return pod, nil
 	}
-	what := fmt.Sprintf("a fat tree of k=%d has %d edge switches of %d nodes each, in %d pods of %d", n.K, edges, edge, pods, pod)
+	shape := fmt.Sprintf("a fat tree of k=%d has %d edge switches of %d nodes each, in %d pods of %d", n.K, edges, edge, pods, pod)
 	enough := n.K
 	for enough*enough*enough/4 < len(c.Nodes) {
 		enough += 2
 	}
 	if enough > n.K {
-		return 0, wrong("k", "%s, and the cluster has %d nodes; write k: %d or more", what, len(c.Nodes), enough)
+		return 0, wrong("k", "%s, and the cluster has %d nodes; write k: %d or more", shape, len(c.Nodes), enough)
 	}
 	return 0, wrong("k", "%s, and the cluster has %s of up to %d nodes (%s); a rack must be an edge switch or a pod: write racks: %d or racks: %d",
-		what, plural(int64(len(c.Racks)), "rack"), sizes[big], c.Racks[big], over(len(c.Nodes), edge), over(len(c.Nodes), pod))
+		shape, plural(int64(len(c.Racks)), "rack"), sizes[big], c.Racks[big], ceilDiv(len(c.Nodes), edge), ceilDiv(len(c.Nodes), pod))
 }
 
-func over(a, b int) int { return (a + b - 1) / b }
+// ceilDiv is a / b, rounded up.
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 func (n *Network) fitDCell(c *Cluster, sizes []int) (int, error) {
 	cells := n.Cells()

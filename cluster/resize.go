@@ -40,7 +40,7 @@ func (c *Cluster) Resize(size string) (*Cluster, error) {
 	}
 	next := len(c.Nodes)
 	for k, target := range shares(kinds, n) {
-		racks, of := c.byRack(kinds[k], target < len(kinds[k]))
+		racks, nodesOf := c.byRack(kinds[k], target < len(kinds[k]))
 		for i := range target - len(kinds[k]) {
 			node := c.Nodes[kinds[k][len(kinds[k])-1]]
 			for next++; taken["node"+strconv.Itoa(next)]; next++ {
@@ -51,8 +51,8 @@ func (c *Cluster) Resize(size string) (*Cluster, error) {
 		for left := len(kinds[k]) - target; left > 0; {
 			nonEmpty := racks[:0]
 			for _, r := range racks[:min(left, len(racks))] {
-				last := len(of[r]) - 1
-				out.Nodes[of[r][last]].Rack, of[r] = -1, of[r][:last]
+				last := len(nodesOf[r]) - 1
+				out.Nodes[nodesOf[r][last]].Rack, nodesOf[r] = -1, nodesOf[r][:last]
 				if left--; last > 0 {
 					nonEmpty = append(nonEmpty, r)
 				}
@@ -69,13 +69,13 @@ func (c *Cluster) Resize(size string) (*Cluster, error) {
 
 // alike groups nodes that differ only in name and rack, by index, in order of first appearance.
 func (c *Cluster) alike() (kinds [][]int) {
-	at := map[Node]int{}
+	index := map[Node]int{}
 	for i, n := range c.Nodes {
 		n.Name, n.Rack = "", 0
-		k, ok := at[n]
+		k, ok := index[n]
 		if !ok {
 			k = len(kinds)
-			at[n], kinds = k, append(kinds, nil)
+			index[n], kinds = k, append(kinds, nil)
 		}
 		kinds[k] = append(kinds[k], i)
 	}
@@ -102,20 +102,20 @@ func shares(kinds [][]int, n int) []int {
 }
 
 // byRack lists the racks of some nodes, by how many they hold, and the nodes of each.
-func (c *Cluster) byRack(nodes []int, largestFirst bool) (racks []int, of map[int][]int) {
-	of = map[int][]int{}
+func (c *Cluster) byRack(nodes []int, largestFirst bool) (racks []int, nodesOf map[int][]int) {
+	nodesOf = map[int][]int{}
 	for _, i := range nodes {
 		r := c.Nodes[i].Rack
-		if of[r] == nil {
+		if nodesOf[r] == nil {
 			racks = append(racks, r)
 		}
-		of[r] = append(of[r], i)
+		nodesOf[r] = append(nodesOf[r], i)
 	}
 	slices.SortStableFunc(racks, func(a, b int) int {
 		if largestFirst {
 			a, b = b, a
 		}
-		return cmp.Or(cmp.Compare(len(of[a]), len(of[b])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(len(nodesOf[a]), len(nodesOf[b])), cmp.Compare(a, b))
 	})
-	return racks, of
+	return racks, nodesOf
 }

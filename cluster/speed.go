@@ -119,22 +119,22 @@ func ParseCross(text string) (c Cross, err error) {
 }
 
 // Speeds lists the distinct speeds of a cluster's nodes, and for each node the index of its own; -1: speed 1. Both are nil if all are 1.
-func (c *Cluster) Speeds() (speeds []*Speed, of []int32) {
+func (c *Cluster) Speeds() (speeds []*Speed, speedOf []int32) {
 	for i := range c.Nodes {
 		s := c.Nodes[i].Speed
 		if s == nil {
 			continue
 		}
-		if of == nil {
-			of = slices.Repeat([]int32{-1}, len(c.Nodes))
+		if speedOf == nil {
+			speedOf = slices.Repeat([]int32{-1}, len(c.Nodes))
 		}
 		k := slices.IndexFunc(speeds, func(o *Speed) bool { return reflect.DeepEqual(o, s) })
 		if k < 0 {
 			k, speeds = len(speeds), append(speeds, s)
 		}
-		of[i] = int32(k)
+		speedOf[i] = int32(k)
 	}
-	return speeds, of
+	return speeds, speedOf
 }
 
 // KindOf reports whether any node is of a kind.

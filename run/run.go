@@ -113,11 +113,11 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	var delays steer.Delays
 	var bounds steer.Bounds
 	sizes := false
-	if by := s.Scheduler.Steer; by != nil {
-		if steerer, err = by.New(s.Seed); err != nil {
+	if rehearsal := s.Scheduler.Steer; rehearsal != nil {
+		if steerer, err = rehearsal.New(s.Seed); err != nil {
 			return sum, err
 		}
-		delays, bounds, sizes = by.Delays, by.Bounds, by.Needs.Sizes
+		delays, bounds, sizes = rehearsal.Delays, rehearsal.Bounds, rehearsal.Needs.Sizes
 	}
 	var worker sim.Worker
 	if s.NewWorker != nil {
@@ -207,8 +207,8 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	return adapt.New(made), nil
 }
 
-// fresh is a new scheduler or policy.
-func (s *Scheduler) fresh() (any, error) {
+// build makes a new scheduler or policy.
+func (s *Scheduler) build() (any, error) {
 	if s.RM != nil {
 		return s.RM()
 	}
@@ -218,11 +218,11 @@ func (s *Scheduler) fresh() (any, error) {
 
 // MissingQueue is a function that says why no job can be submitted to a queue; nil: the scheduler takes every name.
 func (s *Scheduler) MissingQueue() (func(queue string) error, error) {
-	by, err := s.fresh()
+	scheduler, err := s.build()
 	if err != nil {
 		return nil, err
 	}
-	if has, ok := by.(interface{ MissingQueue(string) error }); ok {
+	if has, ok := scheduler.(interface{ MissingQueue(string) error }); ok {
 		return has.MissingQueue, nil
 	}
 	return nil, nil
@@ -231,25 +231,25 @@ func (s *Scheduler) MissingQueue() (func(queue string) error, error) {
 // Publishes is what the scheduler exposes to steering: its AM limit, its minimum allocation and its leaf queues.
 func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
 	minimum = unit.Resources{Mem: 1024, Cores: 1} // unless the scheduler has its own
-	by, err := s.fresh()
+	scheduler, err := s.build()
 	if err != nil {
 		return limit, minimum, nil, err
 	}
-	if made, ok := by.(rm.Scheduler); ok {
+	if made, ok := scheduler.(rm.Scheduler); ok {
 		if least := made.Minimum(); !least.IsZero() {
 			minimum = least
 		}
 	}
-	if has, ok := by.(steer.AMLimited); ok {
+	if has, ok := scheduler.(steer.AMLimited); ok {
 		limit = has.AMLimit()
 	}
 	if limit == steer.FairAM {
 		minimum = unit.Resources{} // sizes are not rounded
 	}
-	if tells, ok := by.(interface {
+	if gauges, ok := scheduler.(interface {
 		Gauges([]policy.Gauge) []policy.Gauge
 	}); ok {
-		for _, g := range tells.Gauges(nil) {
+		for _, g := range gauges.Gauges(nil) {
 			leaves = append(leaves, g.Queue)
 		}
 	}

@@ -19,18 +19,18 @@ import (
 // recorder wraps a steering policy and records what it sees and decides.
 type recorder struct {
 	steer.Steerer
-	who    *steer.Rehearsal
-	seed   uint64
-	log    io.Writer
-	kinds  map[string]int64
-	points []result.SteerPoint
-	every  unit.Time // min distance between points
-	next   unit.Time
-	found  float64
-	blind  string
-	there  bool     // the queue had a job in some sample
-	others []string // queues that had one
-	err    error    // of the log
+	rehearsal *steer.Rehearsal
+	seed      uint64
+	log       io.Writer
+	kinds     map[string]int64
+	points    []result.SteerPoint
+	every     unit.Time // min distance between points
+	next      unit.Time
+	found     float64
+	blind     string
+	there     bool     // the queue had a job in some sample
+	others    []string // queues that had one
+	err       error    // of the log
 }
 
 var (
@@ -48,12 +48,12 @@ const (
 
 // newRecorder wraps the steering policy of a run; nil: the run is not steered.
 func newRecorder(s *Spec) *recorder {
-	who := s.Scheduler.Steer
-	if who == nil {
+	rehearsal := s.Scheduler.Steer
+	if rehearsal == nil {
 		return nil
 	}
-	b := &recorder{who: who, seed: s.Seed, log: s.SteerLog, kinds: map[string]int64{}}
-	kept := *who
+	b := &recorder{rehearsal: rehearsal, seed: s.Seed, log: s.SteerLog, kinds: map[string]int64{}}
+	kept := *rehearsal
 	kept.New = func(uint64) (steer.Steerer, error) { return b.Renew() }
 	s.Scheduler.Steer = &kept
 	return b
@@ -63,16 +63,16 @@ func newRecorder(s *Spec) *recorder {
 func (b *recorder) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 	b.note(seen)
 	do, again := b.Steerer.Step(seen)
-	var said []slog.Attr
+	var attrs []slog.Attr
 	if e, ok := b.Steerer.(steer.Explainer); ok {
-		said = e.Explain()
+		attrs = e.Explain()
 	}
-	kind, why := steer.Decided(said)
+	kind, why := steer.Decided(attrs)
 	if b.kinds[kind]++; kind == steer.Refuse {
 		b.blind = why
 	}
 	if b.log != nil && b.err == nil {
-		_, b.err = fmt.Fprintln(b.log, steer.Line(seen.Now, said))
+		_, b.err = fmt.Fprintln(b.log, steer.Line(seen.Now, attrs))
 	}
 	return do, again
 }
@@ -85,12 +85,12 @@ func (b *recorder) Refused() bool {
 
 // Allow implements steer.Declarer.
 func (b *recorder) Allow(kind steer.Kind, property string) error {
-	return b.who.Needs.Allow(kind, property, steer.AMLimit{Property: b.who.Property})
+	return b.rehearsal.Needs.Allow(kind, property, steer.AMLimit{Property: b.rehearsal.Property})
 }
 
 // Renew implements steer.Renewer: a fresh policy, with the same recorder.
 func (b *recorder) Renew() (_ steer.Steerer, err error) {
-	b.Steerer, err = b.who.New(b.seed)
+	b.Steerer, err = b.rehearsal.New(b.seed)
 	return b, err
 }
 
@@ -108,7 +108,7 @@ func (b *recorder) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
 		busy := q.Running+q.Waiting > 0
-		if q.Name != b.who.Queue && !slices.ContainsFunc(b.who.Queues, func(name string) bool { return steer.SameQueue(name, q.Name) }) {
+		if q.Name != b.rehearsal.Queue && !slices.ContainsFunc(b.rehearsal.Queues, func(name string) bool { return steer.SameQueue(name, q.Name) }) {
 			if busy && !b.there && !slices.Contains(b.others, q.Name) {
 				b.others = append(b.others, q.Name)
 			}
@@ -147,14 +147,14 @@ func (b *recorder) finish(sum *sim.Summary) (*result.Steering, error) {
 	}
 	if !sum.Partial && !b.there && len(b.others) > 0 {
 		slices.Sort(b.others)
-		return nil, fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", b.who.QueueNames(), strings.Join(b.others, ", "))
+		return nil, fmt.Errorf("steering: queue %s never had a job; choose one that did with --steer-queue: %s", b.rehearsal.QueueNames(), strings.Join(b.others, ", "))
 	}
 	if b.err != nil {
 		return nil, fmt.Errorf("steering log: %w", b.err)
 	}
-	d := b.who.Delays
+	d := b.rehearsal.Delays
 	out := &result.Steering{
-		Policy: b.who.Name, Queue: b.who.QueueNames(),
+		Policy: b.rehearsal.Name, Queue: b.rehearsal.QueueNames(),
 		Delays:    result.SteerDelays{Sense: d.Sense.Seconds(), Queue: d.Queue.Seconds(), Poll: d.Poll.Seconds(), Age: d.Age.Seconds()},
 		Decisions: []result.SteerCount{}, Changes: []result.SteerChange{},
 		Found: b.found, Least: b.found, Most: b.found, Final: b.found, Blind: b.blind, Points: b.points,
@@ -201,7 +201,7 @@ func (b *recorder) finish(sum *sim.Summary) (*result.Steering, error) {
 	for _, v := range knobs {
 		out.Restored = out.Restored && math.Abs(v[0]-v[1]) < 1e-9
 	}
-	if b.who.Property != "" && strings.HasSuffix(out.Series, " "+b.who.Property) {
+	if b.rehearsal.Property != "" && strings.HasSuffix(out.Series, " "+b.rehearsal.Property) {
 		out.Series = "" // the share
 	} else if out.Series == "" && out.Made > 0 {
 		out.Series = result.JobKnobs

@@ -14,7 +14,7 @@ import (
 
 // A month of looks leaves a bounded number of points, in order, from its first day to its last.
 func TestPointsOfALongRunStayFew(t *testing.T) {
-	h := &recorder{who: &steer.Rehearsal{Queue: "root.default"}}
+	h := &recorder{rehearsal: &steer.Rehearsal{Queue: "root.default"}}
 	const looks = 2_000_000
 	for i := range looks {
 		h.note(&steer.Snapshot{Now: unit.Time(i) * unit.Second, Queues: []steer.Queue{{Name: "root.default", Running: i % 7, AMShare: 0.05}}})
@@ -50,14 +50,14 @@ func TestSteeringTellsWhatIsLeft(t *testing.T) {
 		{"left as it was", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}}, 0.09, false},
 		{"the last change failed", []steer.Receipt{{Action: share, Old: 0.05, New: 0.09}, {Action: share, New: 0.05, Err: errors.New("no")}}, 0.09, false},
 	} {
-		h := &recorder{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
+		h := &recorder{Steerer: control, kinds: map[string]int64{}, rehearsal: &steer.Rehearsal{Name: "cbt", Queue: "root.default"}, found: 0.05}
 		got, err := h.finish(&sim.Summary{Receipts: c.receipts})
 		if err != nil || got.Final != c.final || got.Restored != c.restored || len(got.Changes) != len(c.receipts) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
 	many := make([]steer.Receipt, maxChanges+5)
-	h := &recorder{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{}}
+	h := &recorder{Steerer: control, kinds: map[string]int64{}, rehearsal: &steer.Rehearsal{}}
 	if got, err := h.finish(&sim.Summary{Receipts: many}); err != nil || len(got.Changes) != maxChanges || got.MoreChanges != 5 {
 		t.Errorf("%d changes and %d more, %v", len(got.Changes), got.MoreChanges, err)
 	}
@@ -69,7 +69,7 @@ func TestSteerLogFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &recorder{Steerer: control, kinds: map[string]int64{}, who: &steer.Rehearsal{Queue: "root.default"}, log: broken{}}
+	h := &recorder{Steerer: control, kinds: map[string]int64{}, rehearsal: &steer.Rehearsal{Queue: "root.default"}, log: broken{}}
 	h.Step(&steer.Snapshot{})
 	if _, err := h.finish(&sim.Summary{}); err == nil || !strings.Contains(err.Error(), "steering log") {
 		t.Errorf("%v", err)

@@ -60,32 +60,32 @@ func (s *Scenario) Changed() []string {
 func (s *Scenario) Assumptions() []string {
 	m := &s.Model
 	var out []string
-	say := func(parts ...string) { out = append(out, strings.Join(parts, "")) }
+	add := func(parts ...string) { out = append(out, strings.Join(parts, "")) }
 	if m.Heartbeat > 0 {
-		say("cluster: a free container is known at its node's next heartbeat, every ", m.Heartbeat.String(), ", each node with its own phase")
+		add("cluster: a free container is known at its node's next heartbeat, every ", m.Heartbeat.String(), ", each node with its own phase")
 	} else {
-		say("cluster: a free container is known at once (no heartbeat); a scheduler that counts skipped scheduling opportunities gets heartbeats of 1 s")
+		add("cluster: a free container is known at once (no heartbeat); a scheduler that counts skipped scheduling opportunities gets heartbeats of 1 s")
 	}
 	if m.PerBeat > 0 {
-		say("cluster: a node is given at most ", strconv.Itoa(m.PerBeat), " containers a heartbeat")
+		add("cluster: a node is given at most ", strconv.Itoa(m.PerBeat), " containers a heartbeat")
 	}
 	if m.EndOnBeat {
-		say("cluster: a task's end is known at its node's next heartbeat, and its container is held until then")
+		add("cluster: a task's end is known at its node's next heartbeat, and its container is held until then")
 	}
 	if m.StartUp > 0 {
-		say("cluster: a container starts its task after ", m.StartUp.String())
+		add("cluster: a container starts its task after ", m.StartUp.String())
 	} else {
-		say("cluster: a container starts its task at once")
+		add("cluster: a container starts its task at once")
 	}
 	out = append(out, applications(m.Application))
 	out = append(out, replicaAssumptions(m)...)
 	switch {
 	case m.FailTask > 0:
 		attempts := cmp.Or(m.Attempts, 4)
-		say("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
+		add("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
 			"; a job fails after ", strconv.Itoa(attempts), " attempts of one task")
 	default:
-		say("cluster: tasks do not fail")
+		add("cluster: tasks do not fail")
 	}
 	out = append(out, copyAssumptions(m)...)
 	out = append(out, s.lossAssumptions()...)

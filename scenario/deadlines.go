@@ -30,17 +30,17 @@ func deadlineSettings() []Setting {
 					s.Deadlines.Classes = nil
 					return nil
 				}
-				at := strings.LastIndexByte(v, '=')
-				if at < 1 {
+				equals := strings.LastIndexByte(v, '=')
+				if equals < 1 {
 					return fmt.Errorf("%q names no class and time; write CLASS=TIME, as in small=10m", v)
 				}
-				t, err := unit.ParseTime(v[at+1:])
+				t, err := unit.ParseTime(v[equals+1:])
 				if err != nil || t <= 0 || t > 100*365*unit.Day {
 					return fmt.Errorf("%q has no time above 0 and up to 100 years after the =; write CLASS=TIME, as in small=10m", v)
 				}
 				classes := map[string]unit.Time{} // copies of a scenario share the old map
 				maps.Copy(classes, s.Deadlines.Classes)
-				classes[v[:at]] = t
+				classes[v[:equals]] = t
 				s.Deadlines.Classes = classes
 				return nil
 			},
@@ -68,22 +68,22 @@ func (s *Scenario) checkDeadlines(out *Setup) error {
 
 func (s *Scenario) deadlineAssumptions() []string {
 	d := &s.Deadlines
-	var of []string
+	var rules []string
 	for _, class := range slices.Sorted(maps.Keys(d.Classes)) {
-		of = append(of, fmt.Sprintf("%v after submission for class %s", d.Classes[class], class))
+		rules = append(rules, fmt.Sprintf("%v after submission for class %s", d.Classes[class], class))
 	}
 	if d.Factor > 0 {
-		of = append(of, fmt.Sprintf("%s times the time on the empty cluster for all others", setting.Float(d.Factor)))
+		rules = append(rules, fmt.Sprintf("%s times the time on the empty cluster for all others", setting.Float(d.Factor)))
 		if len(d.Classes) == 0 {
-			of[0] = strings.TrimSuffix(of[0], " for all others")
+			rules[0] = strings.TrimSuffix(rules[0], " for all others")
 		}
 	}
-	if len(of) == 0 {
+	if len(rules) == 0 {
 		return nil
 	}
-	who := "jobs without a deadline get one"
+	subject := "jobs without a deadline get one"
 	if d.Override {
-		who = "jobs get a deadline in place of their own"
+		subject = "jobs get a deadline in place of their own"
 	}
-	return []string{"workload: " + who + ": " + strings.Join(of, ", ")}
+	return []string{"workload: " + subject + ": " + strings.Join(rules, ", ")}
 }

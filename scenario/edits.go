@@ -40,19 +40,19 @@ func editSettings() []Setting {
 }
 
 func parseMove(text string) (Move, error) {
-	who, to, ok := text, "", false
+	selector, queue, ok := text, "", false
 	if i := strings.LastIndexAny(text, "= "); i > 0 {
-		who, to, ok = strings.TrimSpace(text[:i]), text[i+1:], true
+		selector, queue, ok = strings.TrimSpace(text[:i]), text[i+1:], true
 	}
-	kind, name, named := strings.Cut(who, ":")
-	if !ok || !named || name == "" || to == "" || kind != "user" && kind != "class" && kind != "queue" {
+	kind, name, named := strings.Cut(selector, ":")
+	if !ok || !named || name == "" || queue == "" || kind != "user" && kind != "class" && kind != "queue" {
 		return Move{}, fmt.Errorf("%q does not say who moves where; write user:NAME=QUEUE, class:NAME=QUEUE or queue:NAME=QUEUE", text)
 	}
-	return Move{kind, name, to}, nil
+	return Move{kind, name, queue}, nil
 }
 
-// of returns what a move selects a job by.
-func (m *Move) of(j *workload.Job) string {
+// attribute is what a move selects a job by.
+func (m *Move) attribute(j *workload.Job) string {
 	switch {
 	case m.Kind == "user":
 		return j.User
@@ -118,17 +118,17 @@ func (s *Scenario) resolveLosses(out *Setup) error {
 
 // lossAssumptions lists the nodes and racks that are lost.
 func (s *Scenario) lossAssumptions() (out []string) {
-	say := func(what string, losses []sim.Loss) {
+	add := func(kind string, losses []sim.Loss) {
 		for _, l := range losses {
 			until := "for good"
 			if l.For > 0 {
 				until = "for " + l.For.String()
 			}
-			out = append(out, fmt.Sprintf("cluster: %s %s is lost %v after the start, %s", what, l.Node, l.At, until))
+			out = append(out, fmt.Sprintf("cluster: %s %s is lost %v after the start, %s", kind, l.Node, l.At, until))
 		}
 	}
-	say("node", s.Model.Losses)
-	say("rack", s.RackLosses)
+	add("node", s.Model.Losses)
+	add("rack", s.RackLosses)
 	if len(out) > 0 && s.Yarn.Clock != Ideal {
 		out = append(out, "cluster: the loss of a node is known at once (a ResourceManager waits up to 10 min); lost tasks are requested again; a job whose AM is lost starts over in a new attempt; the output of finished tasks is not lost")
 	}
@@ -138,17 +138,17 @@ func (s *Scenario) lossAssumptions() (out []string) {
 // checkMoves rejects queues that a scheduler's file does not have.
 func (s *Scenario) checkMoves(out *Setup) error {
 	for i := range out.Schedulers {
-		by := &out.Schedulers[i]
-		if len(s.Moves) == 0 || !s.isFile(by.Name) {
+		scheduler := &out.Schedulers[i]
+		if len(s.Moves) == 0 || !s.isFile(scheduler.Name) {
 			continue
 		}
-		_, _, leaves, err := by.Publishes()
+		_, _, leaves, err := scheduler.Publishes()
 		if err != nil {
 			return err
 		}
 		for _, m := range s.Moves {
 			if len(leaves) > 0 && !slices.ContainsFunc(leaves, func(leaf string) bool { return conf.SameQueue(leaf, m.To) }) {
-				return misuse("move %v: %s has no queue %q to submit to%s", m, by.Name, m.To, suggest.Hint(m.To, leaves))
+				return misuse("move %v: %s has no queue %q to submit to%s", m, scheduler.Name, m.To, suggest.Hint(m.To, leaves))
 			}
 		}
 	}
@@ -161,21 +161,21 @@ func (s *Scenario) move(jobs workload.Slice) (workload.Slice, error) {
 	out := slices.Clone(jobs)
 	for i := len(s.Moves) - 1; i >= 0; i-- { // the first that applies decides
 		m, found := &s.Moves[i], false
-		to := m.To
+		queue := m.To
 		if k := slices.IndexFunc(jobs, func(j *workload.Job) bool { return conf.SameQueue(j.Queue, m.To) }); k >= 0 {
-			to = jobs[k].Queue
+			queue = jobs[k].Queue
 		}
 		for k, j := range jobs {
-			if v := m.of(j); v == m.Name || m.Kind == "queue" && conf.SameQueue(v, m.Name) {
+			if v := m.attribute(j); v == m.Name || m.Kind == "queue" && conf.SameQueue(v, m.Name) {
 				moved := *j
-				moved.Queue, found = to, true
+				moved.Queue, found = queue, true
 				out[k] = &moved
 			}
 		}
 		if !found {
 			var names []string
 			for _, j := range jobs {
-				if v := m.of(j); len(names) < 1000 && !slices.Contains(names, v) {
+				if v := m.attribute(j); len(names) < 1000 && !slices.Contains(names, v) {
 					names = append(names, v)
 				}
 			}

@@ -19,8 +19,8 @@ func (s *Setup) CheckQueues() error {
 	}
 	var queues map[string]int64 // jobs by queue
 	for i := range s.Schedulers {
-		by := &s.Schedulers[i]
-		missing, err := by.MissingQueue()
+		scheduler := &s.Schedulers[i]
+		missing, err := scheduler.MissingQueue()
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *Setup) CheckQueues() error {
 		if queues == nil {
 			queues = s.queues()
 		}
-		if err := missingQueues(by.Name, queues, missing); err != nil {
+		if err := missingQueues(scheduler.Name, queues, missing); err != nil {
 			return err
 		}
 	}

@@ -34,10 +34,10 @@ type Setup struct {
 // Runs are the runs of the scenario: one per scheduler and steering policy, each for any seed.
 func (s *Setup) Runs() []run.Spec {
 	all := make([]run.Spec, len(s.Schedulers))
-	for i, by := range s.Schedulers {
+	for i, scheduler := range s.Schedulers {
 		all[i] = s.Spec
-		all[i].Scheduler, all[i].Name = by, s.Scenario.Label
-		all[i].About = func(seed uint64) result.Scenario { return s.echo(by, seed) }
+		all[i].Scheduler, all[i].Name = scheduler, s.Scenario.Label
+		all[i].About = func(seed uint64) result.Scenario { return s.echo(scheduler, seed) }
 	}
 	return all
 }
@@ -306,13 +306,13 @@ func (s *Setup) assumptions() []string {
 	if s.Timing == nil {
 		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 	}
-	of := append(s.Scenario.Yarn.assumptions(s.Timing), replicaAssumptions(&s.Model)...)
-	of = append(of, s.Scenario.lossAssumptions()...)
+	assumed := append(s.Scenario.Yarn.assumptions(s.Timing), replicaAssumptions(&s.Model)...)
+	assumed = append(assumed, s.Scenario.lossAssumptions()...)
 	if s.Cluster.Network != nil || s.Scenario.Yarn.Clock == Hadoop {
-		of = append(of, s.dataAssumptions()...)
+		assumed = append(assumed, s.dataAssumptions()...)
 	}
 	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {
-		of = append(of, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
+		assumed = append(assumed, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
 	}
-	return slices.Concat(of, s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
+	return slices.Concat(assumed, s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 }

@@ -91,8 +91,8 @@ func (c *Catalogue) Default() Scenario {
 	return Scenario{Known: c, Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
-// said notes that a setting was given.
-func (s *Scenario) said(name string) {
+// markGiven notes that a setting was given.
+func (s *Scenario) markGiven(name string) {
 	if at, there := slices.BinarySearch(s.Given, name); !there {
 		s.Given = slices.Insert(slices.Clone(s.Given), at, name)
 	}
@@ -130,7 +130,7 @@ func (c *Catalogue) Load(path string) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	s.from(filepath.Dir(path))
+	s.resolvePaths(filepath.Dir(path))
 	return s, nil
 }
 
@@ -196,17 +196,17 @@ func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 var Renamed = map[string]string{"master": "am", "master-heartbeat": "am-heartbeat", "master-start": "am-start"}
 
 // misplaced rejects a key that belongs to another section.
-func misplaced(in string) func(*yamlfile.Node) error {
+func misplaced(section string) func(*yamlfile.Node) error {
 	return func(n *yamlfile.Node) error {
-		if in == "" {
+		if section == "" {
 			return n.Errorf("this key belongs at the top of the file, not in a section")
 		}
-		return n.Errorf("this key belongs under %q", in+":")
+		return n.Errorf("this key belongs under %q", section+":")
 	}
 }
 
-// from makes the relative paths of a file relative to its folder.
-func (s *Scenario) from(dir string) {
+// resolvePaths makes the relative paths of a file relative to its folder.
+func (s *Scenario) resolvePaths(dir string) {
 	if dir == "." {
 		return
 	}
@@ -249,17 +249,17 @@ func join(dir, path string) string {
 // YAML encodes the scenario as a file that Parse reads back as the same.
 func (s *Scenario) YAML() []byte {
 	var out bytes.Buffer
-	for _, in := range append([]string{""}, sections...) {
+	for _, name := range append([]string{""}, sections...) {
 		first := true
 		for _, set := range Settings {
 			values := set.Get(s)
-			if set.In != in || slices.Equal(values, set.Get(&defaults)) {
+			if set.In != name || slices.Equal(values, set.Get(&defaults)) {
 				continue
 			}
 			indent := ""
-			if in != "" {
+			if name != "" {
 				if indent = "  "; first {
-					fmt.Fprintf(&out, "%s:\n", in)
+					fmt.Fprintf(&out, "%s:\n", name)
 				}
 			}
 			first = false

@@ -20,7 +20,7 @@ type Setting = setting.Of[Scenario]
 
 // Apply replaces the values of a setting by those given.
 func (s *Scenario) Apply(t *Setting, values []string) error {
-	s.said(t.Name)
+	s.markGiven(t.Name)
 	return t.Apply(s, values)
 }
 
@@ -103,14 +103,14 @@ func parseLoss(v string) (sim.Loss, error) {
 	bad := func(why string) (sim.Loss, error) {
 		return sim.Loss{}, fmt.Errorf("%q %s; write NODE@TIME or NODE@TIME+FOR, as in node7@1h+10m", v, why)
 	}
-	at := strings.LastIndexByte(v, '@')
-	if at < 1 {
+	sign := strings.LastIndexByte(v, '@')
+	if sign < 1 {
 		return bad("names no node and time")
 	}
-	from, long, limited := strings.Cut(v[at+1:], "+")
-	l := sim.Loss{Node: v[:at]}
+	start, long, limited := strings.Cut(v[sign+1:], "+")
+	l := sim.Loss{Node: v[:sign]}
 	var err error
-	if l.At, err = unit.ParseTime(from); err != nil || l.At < 0 {
+	if l.At, err = unit.ParseTime(start); err != nil || l.At < 0 {
 		return bad("has no time after the @")
 	}
 	if limited {

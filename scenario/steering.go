@@ -43,10 +43,10 @@ func nobodySteers() Steering {
 
 // steeringSettings are the keys under "steering:".
 func steeringSettings() []Setting {
-	who := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run (\"yardmaster yarn policies\" lists them), or "+NoSteering+"; compare runs each scheduler under each",
+	policies := setting.Texts("steer", "steering", "POLICY", "let a policy change settings of the scheduler while jobs run (\"yardmaster yarn policies\" lists them), or "+NoSteering+"; compare runs each scheduler under each",
 		func(s *Scenario) *[]string { return &s.Steering.Policies })
-	add := who.Set
-	who.Set = func(s *Scenario, v string) error {
+	add := policies.Set
+	policies.Set = func(s *Scenario, v string) error {
 		names := append([]string{NoSteering}, s.Known.Steering.Names()...)
 		if v != "" && !slices.Contains(names, v) {
 			return fmt.Errorf("there is no steering policy %q%s: want one of %s", v, suggest.Hint(v, names), strings.Join(names, ", "))
@@ -79,7 +79,7 @@ func steeringSettings() []Setting {
 		return nil
 	}
 	return []Setting{
-		who,
+		policies,
 		setting.Value("steer-queue", "steering", "QUEUE", "the queue to steer; needed if there are several. For a policy of several queues: all of them in order, separated by commas",
 			func(s *Scenario) *string { return &s.Steering.Queue },
 			func(v string) (string, error) {
@@ -134,7 +134,7 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 			one := p
 			if name != NoSteering {
 				var err error
-				one.Steer, err = st.on(p, s.Known.Steering.Find(name))
+				one.Steer, err = st.rehearsal(p, s.Known.Steering.Find(name))
 				switch lacks := (noQueueError{}); {
 				case errors.As(err, &lacks) && len(out.Schedulers) > 1 && strings.Contains(st.Queue, ","):
 					missing = err
@@ -153,8 +153,8 @@ func (s *Scenario) resolveSteering(out *Setup) error {
 	return nil
 }
 
-// on adapts a steering policy to a scheduler.
-func (st *Steering) on(p run.Scheduler, policy *steer.Entry) (*steer.Rehearsal, error) {
+// rehearsal adapts a steering policy to a scheduler.
+func (st *Steering) rehearsal(p run.Scheduler, policy *steer.Entry) (*steer.Rehearsal, error) {
 	limit, minimum, leaves, err := p.Publishes()
 	if err != nil {
 		return nil, err

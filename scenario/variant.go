@@ -148,22 +148,22 @@ func variantSettings() []Setting {
 }
 
 // list is a setting of several parsed values.
-func list[V any](name, in, value, help string, at func(*Scenario) *[]V, read func(string) (V, error), write func(V) string) Setting {
+func list[V any](name, in, value, help string, field func(*Scenario) *[]V, read func(string) (V, error), write func(V) string) Setting {
 	return Setting{
 		Name: name, In: in, Value: value, Help: help, Many: true,
 		Set: func(s *Scenario, text string) error {
 			if text == "" {
-				*at(s) = nil
+				*field(s) = nil
 				return nil
 			}
 			v, err := read(text)
 			if err == nil {
-				*at(s) = append(slices.Clone(*at(s)), v)
+				*field(s) = append(slices.Clone(*field(s)), v)
 			}
 			return err
 		},
 		Get: func(s *Scenario) (out []string) {
-			for _, v := range *at(s) {
+			for _, v := range *field(s) {
 				out = append(out, write(v))
 			}
 			return out
@@ -217,19 +217,19 @@ func ofCluster(s *Setting) bool {
 func (s *Setup) Touched() iter.Seq2[string, string] {
 	return func(yield func(kind, name string) bool) {
 		seen := map[[2]string]bool{}
-		say := func(kind, name string) bool {
+		allow := func(kind, name string) bool {
 			key := [2]string{kind, name}
 			fresh := name != "" && name != "root" && !seen[key]
 			seen[key] = true
 			return !fresh || yield(kind, name)
 		}
 		for _, e := range s.Scenario.Edits {
-			if !say("queue", e.Queue) {
+			if !allow("queue", e.Queue) {
 				return
 			}
 		}
 		for _, m := range s.Scenario.Moves {
-			if !say(m.Kind, m.Name) || !say("queue", m.To) {
+			if !allow(m.Kind, m.Name) || !allow("queue", m.To) {
 				return
 			}
 		}

@@ -95,14 +95,14 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 		t.NodeHeartbeat = site.NodeHeartbeat
 	}
 	for _, o := range []struct {
-		to   *unit.Time
-		from unit.Time
+		target *unit.Time
+		value  unit.Time
 	}{
 		{&t.NodeHeartbeat, y.NodeHeartbeat}, {&t.AMHeartbeat, y.AMHeartbeat}, {&t.AMStart, y.AMStart},
 		{&t.ContainerStart, y.ContainerStart}, {&t.ContainerExit, y.ContainerExit}, {&t.Commit, y.Commit}, {&t.Linger, y.Linger},
 	} {
-		if o.from >= 0 {
-			*o.to = o.from
+		if o.value >= 0 {
+			*o.target = o.value
 		}
 	}
 	return t

@@ -18,7 +18,7 @@ import (
 type beats struct {
 	period  unit.Time
 	phase   []unit.Time // rising
-	at      unit.Time   // of the queued beat; Never: none
+	due     unit.Time   // of the queued beat; Never: none
 	node    int32
 	serial  uint64 // of the queued beat: superseded ones are ignored
 	idle    int    // beats since the last change
@@ -32,7 +32,7 @@ type beats struct {
 const maxIdleRounds = 1000
 
 func newBeats(period unit.Time, phase []unit.Time, manyRounds bool) *beats {
-	b := &beats{period: period, phase: phase, at: unit.Never, maxIdle: len(phase), lastBeat: -1}
+	b := &beats{period: period, phase: phase, due: unit.Never, maxIdle: len(phase), lastBeat: -1}
 	if manyRounds {
 		b.maxIdle *= maxIdleRounds
 	}
@@ -87,17 +87,17 @@ func (p *pool) nextBeat() {
 	now := p.e.now
 	from, _ := slices.BinarySearch(b.phase, now%b.period+1)
 	if i := p.rooms.find(p.asks.min, int32(from)); i >= 0 {
-		if at := b.after(i, now); at < b.at {
+		if at := b.after(i, now); at < b.due {
 			p.putBeat(i, at)
 		}
 	}
 }
 
-func (p *pool) putBeat(i int32, at unit.Time) {
+func (p *pool) putBeat(i int32, due unit.Time) {
 	b := p.beats
-	b.at, b.node = at, i
+	b.due, b.node = due, i
 	b.serial++
-	p.e.q.Push(at, evBeat|uint64(p.id)|b.serial<<1, 0)
+	p.e.q.Push(due, evBeat|uint64(p.id)|b.serial<<1, 0)
 }
 
 // changed notes a change that may make a beat useful again.
@@ -110,7 +110,7 @@ func (p *pool) changed() {
 // nodeFreed notes that a node has room again: its beat may precede the queued one.
 func (p *pool) nodeFreed(i int32) {
 	p.changed()
-	if at := p.beats.atOrAfter(i, p.e.now); at < p.beats.at {
+	if at := p.beats.atOrAfter(i, p.e.now); at < p.beats.due {
 		p.putBeat(i, at)
 	}
 }
@@ -120,7 +120,7 @@ func (p *pool) beat(serial uint64) {
 	if serial != b.serial {
 		return
 	}
-	b.at = unit.Never
+	b.due = unit.Never
 	if b.lastBeat != p.e.now || b.lastNode != b.node {
 		b.idle++ // a second beat of a node at one instant is the same heartbeat: the scheduler may have reached its limit per heartbeat
 	}

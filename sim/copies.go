@@ -42,7 +42,7 @@ func (sp *speculation) ask(j *job, t int32) {
 	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]
 	tk.flags |= taskCopied
-	tk.in = copyAsked
+	tk.partner = copyAsked
 	s.copies.wants = append(s.copies.wants, t)
 	sp.e.want(j, s.Slot, 1)
 }
@@ -52,7 +52,7 @@ func (sp *speculation) withdraw(j *job, t int32) {
 	tk := &sp.e.tasks[t]
 	s := &j.stages[tk.stage]
 	s.copies.remove(t)
-	tk.in = copyGone
+	tk.partner = copyGone
 	sp.e.want(j, s.Slot, -1)
 }
 
@@ -88,29 +88,29 @@ func (sp *speculation) copyFor(j *job, i int, node int32) (policy.Near, int64) {
 }
 
 // copyAnywhere is copyFor on any node.
-func (sp *speculation) copyAnywhere(p *pool, j *job, i int) (how policy.Near, t int64, at int32) {
+func (sp *speculation) copyAnywhere(p *pool, j *job, i int) (how policy.Near, t int64, node int32) {
 	ask, first := j.stages[i].Ask, int32(-1)
-	for from := p.cursor; ; from = at + 1 {
-		if at = p.rooms.find(ask, from); at < 0 || at == first {
+	for from := p.cursor; ; from = node + 1 {
+		if node = p.rooms.find(ask, from); node < 0 || node == first {
 			return policy.NoPreference, -1, -1
 		}
 		if first < 0 {
-			first = at
+			first = node
 		}
-		if how, t = sp.copyFor(j, i, at); t >= 0 {
-			return how, t, at
+		if how, t = sp.copyFor(j, i, node); t >= 0 {
+			return how, t, node
 		}
 	}
 }
 
 // start runs the copy of a task on a node.
-func (sp *speculation) start(j *job, i int, node int32, how policy.Near, of int32) {
+func (sp *speculation) start(j *job, i int, node int32, how policy.Near, original int32) {
 	e := sp.e
-	j.stages[i].copies.remove(of)
+	j.stages[i].copies.remove(original)
 	t := e.newRecord(j.index, node, int16(i))
-	tk := &e.tasks[of]
-	tk.in = t
-	e.tasks[t].in, e.tasks[t].near = of, uint8(how)
+	tk := &e.tasks[original]
+	tk.partner = t
+	e.tasks[t].partner, e.tasks[t].near = original, uint8(how)
 	j.rec.Near[how]++
 	e.startRecorded(j, i, t, tk.number, tk.attempt, taskCopied|taskCopy)
 }
@@ -122,8 +122,8 @@ func (sp *speculation) won(j *job, t int32) {
 	if tk.flags&taskCopied == 0 {
 		return
 	}
-	other := tk.in
-	switch tk.in = copyGone; other {
+	other := tk.partner
+	switch tk.partner = copyGone; other {
 	case copyGone:
 		return
 	case copyAsked:
@@ -131,7 +131,7 @@ func (sp *speculation) won(j *job, t int32) {
 		return
 	}
 	node, p := e.tasks[other].node, e.pools[j.stages[tk.stage].Slot]
-	e.tasks[other].in = copyGone
+	e.tasks[other].partner = copyGone
 	e.giveBackRecord(j, other, policy.Taken)
 	e.forget(other)
 	switch {
@@ -146,22 +146,22 @@ func (sp *speculation) won(j *job, t int32) {
 // survives reports whether a task whose attempt is lost continues in its other attempt, alone.
 func (sp *speculation) survives(j *job, t int32) bool {
 	tk := &sp.e.tasks[t]
-	other := tk.in
-	switch tk.in = copyGone; other {
+	other := tk.partner
+	switch tk.partner = copyGone; other {
 	case copyGone:
 		return false
 	case copyAsked:
 		sp.withdraw(j, t)
 		return false
 	}
-	sp.e.tasks[other].in = copyGone
+	sp.e.tasks[other].partner = copyGone
 	return true
 }
 
 // survivesFailure is survives for a failed attempt: it counts against the task, as any failure does.
 func (sp *speculation) survivesFailure(j *job, t int32) bool {
 	tk := &sp.e.tasks[t]
-	other, failures := tk.in, tk.attempt+1
+	other, failures := tk.partner, tk.attempt+1
 	if other >= 0 && int(failures) >= sp.e.model.Attempts || !sp.survives(j, t) {
 		return false
 	}

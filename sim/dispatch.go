@@ -37,14 +37,14 @@ func (p *pool) dispatch() {
 
 // offerAll offers every node with room, except those that the order has nothing for.
 func (p *pool) offerAll() {
-	for from := int32(0); p.waiting > 0 && int(from) < len(p.nodes); {
-		at := p.rooms.find(p.asks.min, from)
-		if at < from {
+	for start := int32(0); p.waiting > 0 && int(start) < len(p.nodes); {
+		node := p.rooms.find(p.asks.min, start)
+		if node < start {
 			break // none, or the search wrapped around
 		}
 		p.offer.Next = 0
-		p.offerNode(&p.nodes[at])
-		from = max(at+1, p.offer.Next)
+		p.offerNode(&p.nodes[node])
+		start = max(node+1, p.offer.Next)
 	}
 	p.due = false
 }
@@ -132,37 +132,37 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if e.gangs && j.together(v.Front) > 1 {
 		return p.tryGang(v)
 	}
-	near, number, at := policy.NoPreference, int64(-1), int32(-1)
+	near, number, node := policy.NoPreference, int64(-1), int32(-1)
 	s := v.Front
 	if e.cfg.Cluster.Slots {
 		s = int(j.front[p.id])
 	}
 	if s >= 0 && j.stages[s].Open() == 0 {
-		if near, number, at = e.spec.copyAnywhere(p, j, s); at < 0 {
+		if near, number, node = e.spec.copyAnywhere(p, j, s); node < 0 {
 			if s = j.beside(s, s+1, v.Ask); s < 0 {
 				return p.pass()
 			}
 		}
 	}
-	if at >= 0 { // a copy
-		if e.place != nil && !p.suits(j, s, &p.nodes[at], near) {
+	if node >= 0 { // a copy
+		if e.place != nil && !p.suits(j, s, &p.nodes[node], near) {
 			return p.pass()
 		}
 	} else {
-		near, number, at = p.seek(j, s)
+		near, number, node = p.seek(j, s)
 	}
-	for i, front := 0, s; at == -1 && j.mixed && j.minAsk != v.Ask; i++ {
+	for i, front := 0, s; node == -1 && j.mixed && j.minAsk != v.Ask; i++ {
 		if i = j.beside(front, i, v.Ask); i < 0 {
 			break
 		}
 		s = i
-		near, number, at = p.seek(j, s)
+		near, number, node = p.seek(j, s)
 	}
-	if at < 0 || e.unfit(at) {
+	if node < 0 || e.unfit(node) {
 		return p.pass()
 	}
-	p.cursor = at + 1
-	e.start(p, j, s, &p.nodes[at], near, number)
+	p.cursor = node + 1
+	e.start(p, j, s, &p.nodes[node], near, number)
 	return policy.Took
 }
 
@@ -184,14 +184,14 @@ func (p *pool) tryGang(v *policy.Job) policy.Verdict {
 	n, ask := j.together(stage), j.asks(stage)
 	p.gang = p.gang[:0]
 	for int64(len(p.gang)) < n {
-		at := p.rooms.find(ask, p.cursor)
-		if at < 0 || e.unfit(at) {
+		node := p.rooms.find(ask, p.cursor)
+		if node < 0 || e.unfit(node) {
 			break
 		}
-		p.cursor = at + 1
-		p.gang = append(p.gang, at)
-		p.nodes[at].Free = p.nodes[at].Free.Sub(ask)
-		p.rooms.touch(at)
+		p.cursor = node + 1
+		p.gang = append(p.gang, node)
+		p.nodes[node].Free = p.nodes[node].Free.Sub(ask)
+		p.rooms.touch(node)
 	}
 	for _, at := range p.gang {
 		p.nodes[at].Free = p.nodes[at].Free.Add(ask)
@@ -214,11 +214,11 @@ func (p *pool) findRoom(ask unit.Resources) int32 {
 			return -1
 		}
 	}
-	at := p.rooms.find(ask, p.cursor)
-	if at < 0 && len(p.failed) < 16 {
+	node := p.rooms.find(ask, p.cursor)
+	if node < 0 && len(p.failed) < 16 {
 		p.failed = append(p.failed, ask)
 	}
-	return at
+	return node
 }
 
 func (p *pool) pass() policy.Verdict {

@@ -33,7 +33,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Event kinds. The argument in the lower bits is a task record, a pool, a loss or an action.
+// Event kinds. The argument in the lower bits is a task record, a pool, a node or a step of steering.
 const (
 	evPlainEnd uint64 = iota << 56
 	evTaskEnd
@@ -43,9 +43,7 @@ const (
 	evBeat
 	evLost
 	evBack
-	evSense
 	evSteer
-	evAction
 	evWake
 	evFollow
 	evTick
@@ -107,13 +105,11 @@ type engine struct {
 	gathers   func(*policy.Job) bool // nil: no job's output does
 	claims    []policy.Claim
 	idle      int             // consecutive ticks without a change or any other pending event
-	polls     int             // queued events that only poll: of the timer, the steerer or speculation
+	polls     int             // queued events that only poll: of the timer or speculation
 	coming    int             // followers not submitted yet
 	followers []*workload.Job // jobs returned by Config.Follow, in order
 	taskSink  TaskSink
 	taskRec   TaskRecord
-
-	jobSampler JobSampler // nil: none
 
 	event    policy.Event // scratch for notifications of the policy
 	alone    *Alone
@@ -154,7 +150,6 @@ func newEngine(c Config) (*engine, error) {
 	}
 	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
 	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap
-	e.jobSampler, _ = c.Sink.(JobSampler)
 	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
 		e.careful = true
 	}
@@ -269,17 +264,11 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evBeat:
 			e.pools[arg&1].beat(arg >> 1)
 		case evLost:
-			e.lose(int(arg))
+			e.lose(int32(arg))
 		case evBack:
-			e.back(int(arg))
-		case evSense:
-			e.polls--
-			e.steering.driver.Sense()
+			e.back(int32(arg))
 		case evSteer:
-			e.polls--
-			e.steering.driver.Wake()
-		case evAction:
-			e.steering.driver.Act(int(arg))
+			e.steering.Step(arg)
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:

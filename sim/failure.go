@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -14,11 +15,11 @@ import (
 // and the attempt number, so every policy sees the same failures.
 func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
 	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
-	at := tk.key()
-	if workload.Uniform01(seed, at) >= e.model.FailTask {
+	key := tk.key()
+	if workload.Uniform01(seed, key) >= e.model.FailTask {
 		return 0, false
 	}
-	return workload.Uniform01(^seed, at), true
+	return workload.Uniform01(^seed, key), true
 }
 
 // retry makes a failed task pending again. Its record is still valid; its container is released.
@@ -202,8 +203,8 @@ func (e *engine) restart(j *job) {
 // stop kills all running tasks of a job.
 func (e *engine) stop(j *job) {
 	for _, t := range e.held(func(tk *task) bool { return tk.job == j.index && tk.stage >= 0 }) {
-		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.in >= 0 {
-			e.tasks[tk.in].in = copyGone // the two count as one
+		if tk := &e.tasks[t]; tk.flags&taskCopied != 0 && tk.partner >= 0 {
+			e.tasks[tk.partner].partner = copyGone // the two count as one
 		} else {
 			j.stages[tk.stage].Running--
 		}
@@ -236,33 +237,32 @@ func (e *engine) unblock() bool {
 
 func (e *engine) planLosses() error {
 	e.lossOf = make([]int32, len(e.cfg.Cluster.Nodes))
-	for i, l := range e.model.Losses {
-		if e.nodeByName(l.Node) < 0 {
+	return PlanLosses(e.model.Losses, e.cfg.Cluster, func(l *Loss, node int32) {
+		e.q.Push(l.At, evLost|uint64(node), 0)
+		if l.For > 0 {
+			e.q.Push(l.At+l.For, evBack|uint64(node), 0)
+		}
+	})
+}
+
+// PlanLosses is for engines: it calls queue for each loss, with the number of its node in the cluster.
+func PlanLosses(losses []Loss, c *cluster.Cluster, queue func(l *Loss, node int32)) error {
+	for i := range losses {
+		l := &losses[i]
+		node := slices.IndexFunc(c.Nodes, func(n cluster.Node) bool { return n.Name == l.Node })
+		if node < 0 {
 			return fmt.Errorf("loss of node %q, which is not in the cluster", l.Node)
 		}
 		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
 			return fmt.Errorf("loss of node %q at %v for %v: out of range", l.Node, l.At, l.For)
 		}
-		e.q.Push(l.At, evLost|uint64(i), 0)
-		if l.For > 0 {
-			e.q.Push(l.At+l.For, evBack|uint64(i), 0)
-		}
+		queue(l, int32(node))
 	}
 	return nil
 }
 
-func (e *engine) nodeByName(name string) int32 {
-	for i := range e.cfg.Cluster.Nodes {
-		if e.cfg.Cluster.Nodes[i].Name == name {
-			return int32(i)
-		}
-	}
-	return -1
-}
-
 // lose removes a node with all that runs on it.
-func (e *engine) lose(i int) {
-	n := e.nodeByName(e.model.Losses[i].Node)
+func (e *engine) lose(n int32) {
 	if e.lossOf[n]++; e.lossOf[n] > 1 {
 		return
 	}
@@ -316,8 +316,7 @@ func (e *engine) unlink(head *int32, t int32) {
 }
 
 // back restores a node.
-func (e *engine) back(i int) {
-	n := e.nodeByName(e.model.Losses[i].Node)
+func (e *engine) back(n int32) {
 	if e.lossOf[n]--; e.lossOf[n] > 0 {
 		return
 	}

@@ -14,18 +14,23 @@ func (e *engine) finish() {
 	}
 	ams, room := e.amsHold()
 	for _, j := range e.byArrival() {
-		j.rec.Outcome = Unfinished
-		if !e.sum.Partial {
-			e.sum.Stuck++
-			j.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(j, ams, room)
-		}
+		e.sum.Unfinished(&j.rec, func() string { return e.whyStuck(j, ams, room) })
 		e.cfg.Sink.Job(&j.rec)
 	}
 	if e.steering != nil {
-		e.sum.Receipts = e.steering.driver.Finish()
+		e.sum.Receipts = e.steering.Finish()
 	}
 	e.sum.Traffic = TrafficOf(e.cfg.Worker)
 	e.report()
+}
+
+// Unfinished is for engines: it ends the record of a job that had not ended when the run did. why says what the job waits for.
+func (s *Summary) Unfinished(r *JobRecord, why func() string) {
+	r.Outcome = Unfinished
+	if !s.Partial {
+		s.Stuck++
+		r.Reason = "can never finish: nothing runs any more, and " + why()
+	}
 }
 
 // amsHold returns what AMs hold at the end, and the total.

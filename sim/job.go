@@ -27,7 +27,7 @@ type job struct {
 	rates  []float64           // speeds of the kinds of machines for its tasks; see speeds
 
 	attained unit.Resources // see steering.book
-	tags     string         // see steering.tags
+	tags     string         // see sensors.Tags
 	am       int32          // its task record; -1: none
 	ready    bool           // the AM is up (or there is none): stages may take containers
 	gone     bool
@@ -83,13 +83,13 @@ func (e *engine) begin(j *job) {
 // admit creates the job's state and passes it to the policies; nil: refused.
 func (e *engine) admit(src *workload.Job) *job {
 	j := e.newJob(src)
-	why := e.tooLarge(j)
-	if why == nil {
-		why = e.order.Arrived(e.now, &j.view)
+	refusal := e.tooLarge(j)
+	if refusal == nil {
+		refusal = e.order.Arrived(e.now, &j.view)
 	}
-	if why != nil {
+	if refusal != nil {
 		e.sum.Refused++
-		j.rec.Outcome, j.rec.Reason = Refused, why.Error()
+		j.rec.Outcome, j.rec.Reason = Refused, refusal.Error()
 		e.cfg.Sink.Job(&j.rec)
 		e.drop(j)
 		return nil
@@ -222,7 +222,7 @@ func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
 	j.rec.Outcome = o
 	if e.steering != nil {
-		e.steering.finish(j, o)
+		e.steering.JobEnded(j.src, e.steering.queueOf(j), o == Finished, e.steering.service(j))
 	}
 	if o == Finished {
 		j.rec.Finish = e.now
@@ -242,15 +242,15 @@ func (e *engine) done(j *job, o Outcome) {
 	} else {
 		e.sum.Failed++
 	}
-	why := policy.Done
+	reason := policy.Done
 	if o != Finished {
-		why = policy.Taken
+		reason = policy.Taken
 	}
 	if j.kept != nil {
-		e.freeKept(j, why)
+		e.freeKept(j, reason)
 	}
 	if j.am >= 0 {
-		e.giveBackRecord(j, j.am, why)
+		e.giveBackRecord(j, j.am, reason)
 		e.endStarting(j.am)
 		j.am = -1
 	}

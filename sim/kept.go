@@ -55,15 +55,15 @@ func (e *engine) fillKept(j *job) {
 	for i := k.low; i < len(j.stages) && len(k.free) > 0; i++ {
 		s := &j.stages[i]
 		for s.open && s.Pending > 0 && len(k.free) > 0 {
-			in := k.free[len(k.free)-1]
+			container := k.free[len(k.free)-1]
 			k.free = k.free[:len(k.free)-1]
 			number, attempt := s.take(-1)
 			s.Later = s.Pending
 			j.rec.Near[policy.NoPreference]++
-			t := e.newRecord(j.index, e.tasks[in].node, int16(i))
-			e.tasks[t].in = in
+			t := e.newRecord(j.index, e.tasks[container].node, int16(i))
+			e.tasks[t].partner = container
 			e.startRecorded(j, i, t, number, attempt, taskInner)
-			e.started(&j.view, i, &e.pools[0].nodes[e.tasks[in].node], unit.Resources{})
+			e.started(&j.view, i, &e.pools[0].nodes[e.tasks[container].node], unit.Resources{})
 			if s.Pending == 0 {
 				e.refresh(j) // may re-enter for the next stage
 			}
@@ -83,7 +83,7 @@ func (e *engine) freeKept(j *job, why policy.End) {
 // loseKept handles the loss of a kept container, with the tasks in it. The job requests another one.
 func (e *engine) loseKept(j *job, t int32) {
 	k := j.kept
-	for _, inner := range e.held(func(tk *task) bool { return tk.flags&taskInner != 0 && tk.job == j.index && tk.in == t }) {
+	for _, inner := range e.held(func(tk *task) bool { return tk.flags&taskInner != 0 && tk.job == j.index && tk.partner == t }) {
 		if e.kill(j, inner, policy.Lost); j.gone {
 			return // its last task was done, only the notification was pending
 		}

@@ -15,7 +15,7 @@ func (sp *speculation) chooseLate(g *slowGroup, list []progress, used *int64) {
 	}
 	slices.Sort(sp.rates)
 	bound := s.copies.pace(sp.rates, int(slowQuantile*float64(len(sp.rates)+len(s.copies.took))))
-	list = slices.DeleteFunc(list, func(p progress) bool { return !p.of || p.rate >= bound })
+	list = slices.DeleteFunc(list, func(p progress) bool { return !p.eligible || p.rate >= bound })
 	if len(list) == 0 {
 		return
 	}
@@ -38,11 +38,11 @@ func (c *copies) order() {
 		c.inRow = len(c.took)
 	}
 	for ; c.inRow < len(c.took); c.inRow++ {
-		x, at := c.took[c.inRow], c.inRow
-		for ; at > 0 && c.took[at-1] > x; at-- {
-			c.took[at] = c.took[at-1]
+		x, slot := c.took[c.inRow], c.inRow
+		for ; slot > 0 && c.took[slot-1] > x; slot-- {
+			c.took[slot] = c.took[slot-1]
 		}
-		c.took[at] = x
+		c.took[slot] = x
 	}
 }
 

@@ -66,10 +66,10 @@ func (n *nearness) choose(p *pool, ask unit.Resources) (policy.Near, int64, int3
 			}
 		}
 	}
-	at := p.rooms.find(ask, p.cursor)
-	if at < 0 {
+	node := p.rooms.find(ask, p.cursor)
+	if node < 0 {
 		return policy.NoPreference, -1, -1
 	}
-	how, t := n.Best(at, p.nodes[at].Rack)
-	return how, t, at
+	how, t := n.Best(node, p.nodes[node].Rack)
+	return how, t, node
 }

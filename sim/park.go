@@ -40,7 +40,7 @@ func (p *pool) skip(j *job, s int, c choice) {
 	}
 	p.unpark(j)
 	j.parked, j.floor = true, max(c.near, policy.OffRack)
-	for j.floor < policy.NodeLocal && e.place.Score(e.now, &j.view, s, &p.nodes[c.at], j.floor+1) == policy.Wait {
+	for j.floor < policy.NodeLocal && e.place.Score(e.now, &j.view, s, &p.nodes[c.node], j.floor+1) == policy.Wait {
 		j.floor++
 	}
 	p.parked++
@@ -70,12 +70,12 @@ func (p *pool) list(n *nearness, nodes, racks []int32) {
 	if p.wanting == nil {
 		p.wanting = make([][]*nearness, len(p.nodes)+len(p.e.rackNodes))
 	}
-	enter := func(at int) {
-		list := p.wanting[at]
+	enter := func(slot int) {
+		list := p.wanting[slot]
 		if len(list) == cap(list) { // drop jobs that are gone, then double
 			list = slices.Grow(slices.DeleteFunc(list, func(w *nearness) bool { return w.j == nil }), len(list)+1)
 		}
-		p.wanting[at] = append(list, n)
+		p.wanting[slot] = append(list, n)
 	}
 	for _, i := range nodes {
 		enter(int(i))
@@ -91,14 +91,14 @@ func (p *pool) wanted(n *policy.Node) bool {
 }
 
 // wantedAt is wanted for one list of the index, for jobs that refuse nothing nearer than floor.
-func (p *pool) wantedAt(at int, place int32, floor policy.Near) bool {
-	for i := 0; i < len(p.wanting[at]); {
-		list := p.wanting[at]
+func (p *pool) wantedAt(slot int, place int32, floor policy.Near) bool {
+	for i := 0; i < len(p.wanting[slot]); {
+		list := p.wanting[slot]
 		w := list[i]
 		switch last := len(list) - 1; {
 		case w.j == nil || floor == policy.RackLocal && w.FirstAt(&w.Nodes, place) < 0 || floor == policy.OffRack && w.FirstAt(&w.Racks, place) < 0:
 			list[i], list[last] = list[last], nil
-			p.wanting[at] = list[:last]
+			p.wanting[slot] = list[:last]
 		case w.j.parked && w.j.floor <= floor:
 			return true
 		default:

@@ -164,7 +164,7 @@ func (e *engine) resized() {
 		p.changed()
 	}
 	if e.steering != nil {
-		e.steering.sensors.sized = false
+		e.steering.sized = false
 	}
 }
 

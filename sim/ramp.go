@@ -81,11 +81,11 @@ func (e *engine) call(j *job, atOnce bool) {
 		return
 	}
 	j.calls = true
-	at := e.now
+	instant := e.now
 	if !atOnce || e.phase != nil {
-		at += callInterval
+		instant += callInterval
 	}
-	e.q.Push(at, evCall|uint64(j.index), unit.Time(j.rec.Seq))
+	e.q.Push(instant, evCall|uint64(j.index), unit.Time(j.rec.Seq))
 }
 
 // called lets an AM kill reduces for maps that hang, those started last first: all of them still wait for maps.

@@ -95,27 +95,27 @@ func (r *rooms) may(ask unit.Resources) bool {
 }
 
 // find returns the first node at or after from, in circular order, with room for ask; -1: none.
-func (r *rooms) find(ask unit.Resources, from int32) int32 {
+func (r *rooms) find(ask unit.Resources, start int32) int32 {
 	r.settle()
-	if int(from) >= len(r.nodes) {
-		from = 0
+	if int(start) >= len(r.nodes) {
+		start = 0
 	}
 	top := len(r.levels) - 1
-	at := r.search(top, 0, ask, int(from))
-	if at < 0 && from > 0 {
-		at = r.search(top, 0, ask, 0)
+	node := r.search(top, 0, ask, int(start))
+	if node < 0 && start > 0 {
+		node = r.search(top, 0, ask, 0)
 	}
-	if other := r.beside(ask, from); at < 0 || other >= 0 && r.ahead(other, from) < r.ahead(at, from) {
+	if other := r.beside(ask, start); node < 0 || other >= 0 && r.ahead(other, start) < r.ahead(node, start) {
 		return other
 	}
-	return at
+	return node
 }
 
 // beside is find among the dirty nodes.
-func (r *rooms) beside(ask unit.Resources, from int32) int32 {
+func (r *rooms) beside(ask unit.Resources, start int32) int32 {
 	found := int32(-1)
 	for _, i := range r.dirty {
-		if ask.Fits(r.nodes[i].Free) && (found < 0 || r.ahead(i, from) < r.ahead(found, from)) {
+		if ask.Fits(r.nodes[i].Free) && (found < 0 || r.ahead(i, start) < r.ahead(found, start)) {
 			found = i
 		}
 	}
@@ -123,15 +123,15 @@ func (r *rooms) beside(ask unit.Resources, from int32) int32 {
 }
 
 // ahead is the circular distance of node i from another.
-func (r *rooms) ahead(i, from int32) int32 {
-	if i < from {
-		return i - from + int32(len(r.nodes))
+func (r *rooms) ahead(i, start int32) int32 {
+	if i < start {
+		return i - start + int32(len(r.nodes))
 	}
-	return i - from
+	return i - start
 }
 
 // search finds a node numbered from or higher below entry k of level l.
-func (r *rooms) search(l, k int, ask unit.Resources, from int) int32 {
+func (r *rooms) search(l, k int, ask unit.Resources, start int) int32 {
 	if !ask.Fits(r.levels[l][k]) {
 		return -1
 	}
@@ -142,8 +142,8 @@ func (r *rooms) search(l, k int, ask unit.Resources, from int) int32 {
 	for range l - 1 {
 		span *= fan
 	}
-	for c := max(k*fan, from/span); c < min(k*fan+fan, len(r.levels[l-1])); c++ {
-		if i := r.search(l-1, c, ask, from); i >= 0 {
+	for c := max(k*fan, start/span); c < min(k*fan+fan, len(r.levels[l-1])); c++ {
+		if i := r.search(l-1, c, ask, start); i >= 0 {
 			return i
 		}
 	}

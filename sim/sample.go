@@ -1,29 +1,37 @@
 package sim
 
 import (
+	"iter"
+
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
+// byArrival lists the jobs present in order of arrival.
+func (e *engine) byArrival() []*job {
+	return sensors.ByArrival(e.jobs, func(j *job) int64 { return j.rec.Seq })
+}
+
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) {
-	if e.jobSampler != nil {
-		e.jobSampler.SampleJobs(to, func(yield func(*JobRecord, unit.Time) bool) {
-			for _, j := range e.byArrival() {
-				if !yield(&j.rec, j.view.Attained(to)) {
-					return
-				}
+func (e *engine) sampled(end unit.Time) {
+	e.sample.Close(&e.line, end, &e.sum, e.cfg.Sink, func(yield func(*JobRecord, unit.Time) bool) {
+		for _, j := range e.byArrival() {
+			if !yield(&j.rec, j.view.Attained(end)) {
+				return
 			}
-		})
-	}
-	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink)
+		}
+	})
 }
 
 // Close is for engines: it makes s the interval of a timeline that ends at an instant, passes it to sink and adds what was held in it
-// to sum.
-func (s *Sample) Close(line *timeline.Timeline, to unit.Time, sum *Summary, sink Sink) {
-	width := to - line.From
-	s.From, s.To = line.From, to
+// to sum. jobs yields what JobSampler wants.
+func (s *Sample) Close(line *timeline.Timeline, end unit.Time, sum *Summary, sink Sink, jobs iter.Seq2[*JobRecord, unit.Time]) {
+	if w, ok := sink.(JobSampler); ok {
+		w.SampleJobs(end, jobs)
+	}
+	width := end - line.From
+	s.From, s.To = line.From, end
 	s.Queues = s.Queues[:0]
 	for i := range line.Queues {
 		q := &line.Queues[i]

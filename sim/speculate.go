@@ -56,11 +56,11 @@ type slowGroup struct {
 
 // progress is the progress of a running task.
 type progress struct {
-	group int32
-	task  int32 // its record
-	of    bool  // it may get a copy
-	done  float64
-	rate  float64 // progress per second
+	group    int32
+	task     int32 // its record
+	eligible bool  // it may get a copy
+	done     float64
+	rate     float64 // progress per second
 }
 
 func (e *engine) setSpeculation() error {
@@ -105,8 +105,8 @@ func (sp *speculation) since(tk *task, s *stage) unit.Time {
 	return max(tk.start, s.copies.since)
 }
 
-// of is the progress of a working task, from 0 to 1.
-func (sp *speculation) of(j *job, t int32) float64 {
+// progressOf is the progress of a working task, from 0 to 1.
+func (sp *speculation) progressOf(j *job, t int32) float64 {
 	e, tk := sp.e, &sp.e.tasks[t]
 	if e.cfg.Worker != nil {
 		return min(max(e.cfg.Worker.Progress(t), 0), 1)
@@ -137,7 +137,7 @@ func (sp *speculation) scan() {
 		j := e.jobs[tk.job]
 		s := &j.stages[tk.stage]
 		if tk.flags&taskCopied != 0 {
-			if tk.flags&taskCopy == 0 && tk.in != copyGone {
+			if tk.flags&taskCopy == 0 && tk.partner != copyGone {
 				used[s.Slot]++
 			}
 			continue
@@ -181,20 +181,20 @@ func (sp *speculation) measure() {
 		if !mine && !sp.late {
 			continue
 		}
-		done := sp.of(j, int32(t))
+		done := sp.progressOf(j, int32(t))
 		if sp.late {
 			sp.work[tk.node] += done
 		}
-		if !mine || tk.flags&taskCopy != 0 && tk.in >= 0 {
+		if !mine || tk.flags&taskCopy != 0 && tk.partner >= 0 {
 			continue // a copy counts with the task that it races
 		}
 		ran := e.now - sp.since(tk, s)
-		p := progress{group: s.copies.group, task: int32(t), of: ran >= copyAfter && tk.flags&taskCopied == 0, done: done}
+		p := progress{group: s.copies.group, task: int32(t), eligible: ran >= copyAfter && tk.flags&taskCopied == 0, done: done}
 		if ran > 0 {
 			p.rate = done / ran.Seconds()
 		}
-		if tk.flags&taskCopied != 0 && tk.in >= 0 && e.tasks[tk.in].works() {
-			done = max(done, sp.of(j, tk.in))
+		if tk.flags&taskCopied != 0 && tk.partner >= 0 && e.tasks[tk.partner].works() {
+			done = max(done, sp.progressOf(j, tk.partner))
 		}
 		sp.groups[p.group].sum += done
 		sp.list = append(sp.list, p)
@@ -209,18 +209,18 @@ func (sp *speculation) measure() {
 
 // choose requests copies, stage by stage.
 func (sp *speculation) choose(used *[2]int64) {
-	for from := 0; from < len(sp.list); {
-		to := from
-		for to < len(sp.list) && sp.list[to].group == sp.list[from].group {
-			to++
+	for first := 0; first < len(sp.list); {
+		end := first
+		for end < len(sp.list) && sp.list[end].group == sp.list[first].group {
+			end++
 		}
-		g := &sp.groups[sp.list[from].group]
+		g := &sp.groups[sp.list[first].group]
 		if sp.late {
-			sp.chooseLate(g, sp.list[from:to], &used[g.job.stages[g.stage].Slot])
+			sp.chooseLate(g, sp.list[first:end], &used[g.job.stages[g.stage].Slot])
 		} else {
-			sp.chooseHadoop(g, sp.list[from:to])
+			sp.chooseHadoop(g, sp.list[first:end])
 		}
-		from = to
+		first = end
 	}
 }
 
@@ -228,7 +228,7 @@ func (sp *speculation) chooseHadoop(g *slowGroup, list []progress) {
 	s := &g.job.stages[g.stage]
 	average := (float64(s.Done) + g.sum) / float64(s.Tasks)
 	for _, p := range list {
-		if p.of && average-p.done >= copyGap {
+		if p.eligible && average-p.done >= copyGap {
 			sp.ask(g.job, p.task)
 		}
 	}

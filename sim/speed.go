@@ -8,8 +8,8 @@ import (
 
 // speeds are the speeds of a cluster's machines; nil: all are 1.
 type speeds struct {
-	of   []*cluster.Speed
-	node []int32 // index into of, by node; -1: 1
+	kinds []*cluster.Speed
+	node  []int32 // index into kinds, by node; -1: 1
 }
 
 func newSpeeds(c *cluster.Cluster) *speeds {
@@ -20,7 +20,7 @@ func newSpeeds(c *cluster.Cluster) *speeds {
 }
 
 // rates are the speeds of all kinds of machines for the tasks of a job.
-func (s *speeds) rates(j *workload.Job, to []float64) []float64 {
+func (s *speeds) rates(j *workload.Job, buf []float64) []float64 {
 	var input, shuffle unit.Bytes
 	for i := range j.Stages {
 		input += j.Stages[i].Input
@@ -28,10 +28,10 @@ func (s *speeds) rates(j *workload.Job, to []float64) []float64 {
 			shuffle += e.Shuffle
 		}
 	}
-	for _, of := range s.of {
-		to = append(to, of.Of(input, shuffle))
+	for _, of := range s.kinds {
+		buf = append(buf, of.Of(input, shuffle))
 	}
-	return to
+	return buf
 }
 
 // speed is how fast a node runs the tasks of a job.

@@ -54,20 +54,20 @@ func (e *engine) refresh(j *job) {
 		}
 		open, released, settled := true, true, true
 		for _, edge := range s.After {
-			up := &j.stages[edge.From]
-			if up.complete() {
+			source := &j.stages[edge.From]
+			if source.complete() {
 				continue
 			}
 			released = false
-			need := int64(math.Ceil(edge.SlowStart * float64(up.Tasks)))
-			if up.Done < need {
+			need := int64(math.Ceil(edge.SlowStart * float64(source.Tasks)))
+			if source.Done < need {
 				open = false
-				up.mark = min(up.mark, need)
+				source.mark = min(source.mark, need)
 			}
-			if !up.settled {
+			if !source.settled {
 				settled = false
 				// A reduce in its own kind of slot takes nothing from the maps it waits for, which wait for nothing.
-				open = open && (j.ramps || j.overlaps || s.Slot == policy.ReduceSlot && up.Slot == policy.MapSlot && up.released)
+				open = open && (j.ramps || j.overlaps || s.Slot == policy.ReduceSlot && source.Slot == policy.MapSlot && source.released)
 			}
 		}
 		s.settled = settled && s.Pending == 0
@@ -171,14 +171,14 @@ func (j *job) booking(pool uint8) unit.Resources {
 
 // smallest is the componentwise min of the asks of the front stage and those that may start in its place.
 func (j *job) smallest(front int) unit.Resources {
-	least := j.asks(front)
+	minAsk := j.asks(front)
 	if front < 0 {
-		return least
+		return minAsk
 	}
-	for i := j.beside(front, 0, least); i >= 0; i = j.beside(front, i+1, j.stages[front].Ask) {
-		least = least.Min(j.stages[i].Ask)
+	for i := j.beside(front, 0, minAsk); i >= 0; i = j.beside(front, i+1, j.stages[front].Ask) {
+		minAsk = minAsk.Min(j.stages[i].Ask)
 	}
-	return least
+	return minAsk
 }
 
 // first is what the job wants next from a pool: its AM, a container to keep, or a task of the first stage that has one to start.

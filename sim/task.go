@@ -15,7 +15,7 @@ type task struct {
 	flags   uint8
 	near    uint8
 	next    int32 // in a list of waiting tasks, or of unused records
-	in      int32 // the kept container that it runs in; or the other attempt of a task with a copy, copyAsked or copyGone
+	partner int32 // the kept container that it runs in; or the other attempt of a task with a copy, copyAsked or copyGone
 	number  int64 // of the task in its stage
 	start   unit.Time
 }
@@ -250,7 +250,7 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		e.notifyTask(j, tk, why)
 	}
 	if tk.flags&taskInner != 0 {
-		j.kept.free = append(j.kept.free, tk.in)
+		j.kept.free = append(j.kept.free, tk.partner)
 		e.notifyEnded(j, int(tk.stage), &e.pools[0].nodes[tk.node], unit.Resources{}, tk.start, 0, why)
 		return
 	}

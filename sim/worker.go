@@ -173,21 +173,21 @@ func (h host) Replicas(id int32, buf []int32) []int32 {
 
 func (h host) Counts(id int32) bool {
 	tk := &h.tasks[id]
-	return tk.flags&taskCopied == 0 || tk.in < 0 || h.tasks[tk.in].flags&taskEnding == 0
+	return tk.flags&taskCopied == 0 || tk.partner < 0 || h.tasks[tk.partner].flags&taskEnding == 0
 }
 
 func (h host) Done(id int32) {
 	tk := &h.tasks[id]
 	tk.flags |= taskEnding
-	at := h.now
+	instant := h.now
 	if tk.flags&taskInner == 0 {
-		at = h.endKnown(&h.jobs[tk.job].stages[tk.stage], tk.node, at)
+		instant = h.endKnown(&h.jobs[tk.job].stages[tk.stage], tk.node, instant)
 	}
-	if at == h.now {
+	if instant == h.now {
 		h.ended = append(h.ended, id)
 		return
 	}
-	h.q.Push(at, evTaskEnd|uint64(id), 0)
+	h.q.Push(instant, evTaskEnd|uint64(id), 0)
 }
 
 // bindWorker checks that the run uses nothing that a worker does not support.
@@ -254,7 +254,13 @@ func (e *engine) pollAt(at unit.Time, what uint64) {
 }
 
 // ahead reports whether events other than polls are queued; polls must not keep each other going.
-func (e *engine) ahead() bool { return e.q.Len() > e.polls }
+func (e *engine) ahead() bool {
+	polls := e.polls
+	if e.steering != nil {
+		polls += e.steering.Polls
+	}
+	return e.q.Len() > polls
+}
 
 // offerAgain makes every pool offer its nodes again.
 func (e *engine) offerAgain() {

@@ -9,13 +9,13 @@ import (
 
 // section is the position of the network in the file, for errors found later (whether it fits the racks, say).
 type section struct {
-	at   *yamlfile.Node
-	keys map[string]*yamlfile.Node
+	source *yamlfile.Node
+	keys   map[string]*yamlfile.Node
 }
 
 // readNetwork reads the network: section, as a mapping or as one line such as star:1Gbit.
 func (b *builder) readNetwork(v *yamlfile.Node) error {
-	b.network = &section{at: v, keys: map[string]*yamlfile.Node{}}
+	b.network = &section{source: v, keys: map[string]*yamlfile.Node{}}
 	switch v.Shape {
 	case yamlfile.Scalar:
 		n, err := cluster.ParseNetwork(v.Text)
@@ -79,13 +79,13 @@ func (b *builder) locate(root *yamlfile.Node, err error) error {
 		return at.Errorf("%s", e.Reason)
 	}
 	if e.Key != "" {
-		return b.network.at.Errorf("%s: %s", e.Key, e.Reason)
+		return b.network.source.Errorf("%s: %s", e.Key, e.Reason)
 	}
-	return b.network.at.Errorf("%s", e.Reason)
+	return b.network.source.Errorf("%s", e.Reason)
 }
 
-// into reads a value into p.
-func into[T any](p *T, parse func(string) (T, error)) func(*yamlfile.Node) error {
+// parseInto reads a value into p.
+func parseInto[T any](p *T, parse func(string) (T, error)) func(*yamlfile.Node) error {
 	return yamlfile.Value(func(v *yamlfile.Node, text string) (err error) {
 		if *p, err = parse(text); err != nil {
 			return v.Errorf("%v", err)

@@ -41,9 +41,9 @@ func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
 	k["cores"] = yamlfile.Int(&r.cores, 0, cluster.MaxRoom)
 	k["map-slots"] = yamlfile.Int(&r.maps, 0, 1<<20)
 	k["reduce-slots"] = yamlfile.Int(&r.reduces, 0, 1<<20)
-	k["nic"] = into(&r.nic, cluster.ParseRate)
+	k["nic"] = parseInto(&r.nic, cluster.ParseRate)
 	k["cost"] = number(&r.cost)
-	k["storage"] = into(&r.storage, unit.ParseBytes)
+	k["storage"] = parseInto(&r.storage, unit.ParseBytes)
 	k["speed"] = readSpeed(&r.speed)
 	return k
 }
@@ -136,21 +136,21 @@ func (b *builder) group(n *yamlfile.Node) error {
 // number makes the names of a group's nodes.
 func (b *builder) number(n *yamlfile.Node, pattern, kind string, count int) ([]string, error) {
 	names := make([]string, count)
-	from := 1
+	first := 1
 	if pattern == "" {
 		if pattern = "node{}"; kind != "" {
 			pattern = kind + "{}"
 		}
 		// Groups without a name continue the numbering.
-		for b.names[strings.ReplaceAll(pattern, "{}", strconv.Itoa(from))] != nil {
-			from++
+		for b.names[strings.ReplaceAll(pattern, "{}", strconv.Itoa(first))] != nil {
+			first++
 		}
 	}
 	if len(pattern) > 255 {
 		return nil, n.Errorf("name is longer than 255 letters")
 	}
 	for i := range names {
-		names[i] = strings.ReplaceAll(pattern, "{}", strconv.Itoa(from+i))
+		names[i] = strings.ReplaceAll(pattern, "{}", strconv.Itoa(first+i))
 	}
 	return names, nil
 }
@@ -206,12 +206,12 @@ func (b *builder) hasRack(name string) bool {
 
 func (b *builder) rack(name string) int { return b.racks.Of(b.c, name) }
 
-func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r room) error {
+func (b *builder) add(source *yamlfile.Node, name string, rack int, kind string, r room) error {
 	if first, twice := b.names[name]; twice {
-		return at.Errorf("a second node is named %q; the first is at %s", name, first.Where())
+		return source.Errorf("a second node is named %q; the first is at %s", name, first.Where())
 	}
-	b.names[name] = at
-	if err := b.decide(at, r); err != nil {
+	b.names[name] = source
+	if err := b.decide(source, r); err != nil {
 		return err
 	}
 	b.c.Nodes = append(b.c.Nodes, cluster.Node{
@@ -223,7 +223,7 @@ func (b *builder) add(at *yamlfile.Node, name string, rack int, kind string, r r
 }
 
 // decide checks that capacity is given, and in the same way throughout the file.
-func (b *builder) decide(at *yamlfile.Node, r room) error {
+func (b *builder) decide(source *yamlfile.Node, r room) error {
 	resources, slots := r.mem > 0 || r.cores > 0, r.maps > 0 || r.reduces > 0
 	want := byResources
 	if slots {
@@ -231,15 +231,15 @@ func (b *builder) decide(at *yamlfile.Node, r room) error {
 	}
 	switch {
 	case resources && slots:
-		return at.Errorf("give memory and cores, or map-slots and reduce-slots, not both")
+		return source.Errorf("give memory and cores, or map-slots and reduce-slots, not both")
 	case !resources && !slots:
-		return at.Errorf("has no room; give memory and cores, or map-slots and reduce-slots")
+		return source.Errorf("has no room; give memory and cores, or map-slots and reduce-slots")
 	case resources && (r.mem == 0 || r.cores == 0):
-		return at.Errorf("needs both memory and cores")
+		return source.Errorf("needs both memory and cores")
 	case r.mem > cluster.MaxRoom:
-		return at.Errorf("%d MiB is more memory than is taken for one node", r.mem)
+		return source.Errorf("%d MiB is more memory than is taken for one node", r.mem)
 	case b.kind != undecided && b.kind != want:
-		return at.Errorf("counts room in %s, but the nodes before it in %s", want, b.kind)
+		return source.Errorf("counts room in %s, but the nodes before it in %s", want, b.kind)
 	}
 	b.kind, b.c.Slots = want, want == bySlots
 	return nil

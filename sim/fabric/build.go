@@ -10,24 +10,19 @@ type builder struct {
 }
 
 // link adds one direction of a cable.
-func (b *builder) link(from, to string, rate float64, l Layer, up bool, owner int) flow.Link {
-	id := b.net.AddLink(from+">"+to, rate)
-	if int(id) != int(b.first)+len(b.links) {
-		panic("fabric: the flow network does not number its links in order")
-	}
-	b.links = append(b.links, state{rate: rate, layer: l, up: up, owner: int32(owner)})
-	return id
+func (b *builder) link(source, target string, rate float64) flow.Link {
+	return b.net.AddLink(source+">"+target, rate)
 }
 
-// cable adds both directions of a cable: up, from the owner's side, and down.
-func (b *builder) cable(lower, upper string, rate float64, l Layer, owner int) (up, down flow.Link) {
-	return b.link(lower, upper, rate, l, true, owner), b.link(upper, lower, rate, l, false, owner)
+// cable adds both directions of a cable.
+func (b *builder) cable(lower, upper string, rate float64) (up, down flow.Link) {
+	return b.link(lower, upper, rate), b.link(upper, lower, rate)
 }
 
 // plug connects a node to a switch.
-func (b *builder) plug(node int, to string) {
+func (b *builder) plug(node int, toSwitch string) {
 	n := &b.cluster.Nodes[node]
-	b.out[node], b.in[node] = b.cable(n.Name, to, b.cluster.Network.NIC(n), NodeLayer, node)
+	b.out[node], b.in[node] = b.cable(n.Name, toSwitch, b.cluster.Network.NIC(n))
 }
 
 // name makes a switch name that no node or other switch has, so that link names are unique.

@@ -33,47 +33,20 @@ func (b *builder) leafSpine() *leafSpine {
 			continue // it has no nodes, so no path uses it
 		}
 		for s := range spine {
-			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)), RackLayer, r)
+			up, down := b.cable(name, spine[s], b.uplink(rates[r], len(spine)))
 			b.up[r], b.down[r] = append(b.up[r], up), append(b.down[r], down)
 		}
 	}
 	return &leafSpine{len(spine)}
 }
 
-func (t *leafSpine) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
-	if f.rack[from] == f.rack[to] {
-		return append(buf, f.out[from], f.in[to])
+func (t *leafSpine) path(f *Fabric, src, dst int32, key uint64, buf []flow.Link) []flow.Link {
+	if f.rack[src] == f.rack[dst] {
+		return append(buf, f.out[src], f.in[dst])
 	}
-	up, down := f.up[f.rack[from]], f.down[f.rack[to]]
-	h := hash(from, to, key)
-	s := pick(h, t.spines)
-	if f.failed > 0 && !f.whole(up[s], down[s]) {
-		s = choose(h, t.spines, s, func(s int) bool { return f.whole(up[s], down[s]) })
-	}
-	return append(buf, f.out[from], up[s], down[s], f.in[to])
-}
-
-// choose picks one that works, or first if none does: transfers then wait.
-func choose(h uint64, of, first int, works func(int) bool) int {
-	k := 0
-	for i := range of {
-		if works(i) {
-			k++
-		}
-	}
-	if k == 0 {
-		return first
-	}
-	k = pick(workload.Mix(h), k)
-	for i := range of {
-		if works(i) {
-			if k == 0 {
-				return i
-			}
-			k--
-		}
-	}
-	return first
+	up, down := f.up[f.rack[src]], f.down[f.rack[dst]]
+	s := pick(hash(src, dst, key), t.spines)
+	return append(buf, f.out[src], up[s], down[s], f.in[dst])
 }
 
 // fatTree is three levels of switches with k ports, half of them down. Core c of group a joins aggregation switch a of every pod.
@@ -111,60 +84,43 @@ func (b *builder) fatTree() *fatTree {
 		}
 		for e := p * h; e < (p+1)*h; e++ {
 			for a := range agg {
-				up, down := b.cable(edges[e], agg[a], rate, RackLayer, b.owner(e*h))
+				up, down := b.cable(edges[e], agg[a], rate)
 				t.edgeUp, t.edgeDown = append(t.edgeUp, up), append(t.edgeDown, down)
 			}
 		}
 		for a := range agg {
 			for c := range h {
-				up, down := b.cable(agg[a], cores[a*h+c], rate, CoreLayer, b.owner(p*h*h))
+				up, down := b.cable(agg[a], cores[a*h+c], rate)
 				t.coreUp, t.coreDown = append(t.coreUp, up), append(t.coreDown, down)
 			}
 		}
 	}
 	for r := range b.up {
-		if at := r * b.size; b.size == h {
-			b.up[r], b.down[r] = t.edgeUp[at:at+h:at+h], t.edgeDown[at:at+h:at+h]
+		if first := r * b.size; b.size == h {
+			b.up[r], b.down[r] = t.edgeUp[first:first+h:first+h], t.edgeDown[first:first+h:first+h]
 		} else {
-			b.up[r], b.down[r] = t.coreUp[at:at+h*h:at+h*h], t.coreDown[at:at+h*h:at+h*h]
+			b.up[r], b.down[r] = t.coreUp[first:first+h*h:first+h*h], t.coreDown[first:first+h*h:first+h*h]
 		}
 	}
 	return t
 }
 
-// owner is the rack of a position; -1: none.
-func (b *builder) owner(place int) int {
-	if r := place / b.size; r < len(b.up) {
-		return r
-	}
-	return -1
-}
-
-func (t *fatTree) path(f *Fabric, from, to int32, key uint64, buf []flow.Link) []flow.Link {
+func (t *fatTree) path(f *Fabric, src, dst int32, key uint64, buf []flow.Link) []flow.Link {
 	h := t.half
-	p, q := int(t.place[from]), int(t.place[to])
+	p, q := int(t.place[src]), int(t.place[dst])
 	e, g := p/h, q/h // edge switches
-	buf = append(buf, f.out[from])
+	buf = append(buf, f.out[src])
 	if e == g {
-		return append(buf, f.in[to])
+		return append(buf, f.in[dst])
 	}
-	x := hash(from, to, key)
+	x := hash(src, dst, key)
 	if e/h == g/h { // one pod: up to one of its aggregation switches
 		a := pick(x, h)
-		if works := func(a int) bool { return f.whole(t.edgeUp[e*h+a], t.edgeDown[g*h+a]) }; f.failed > 0 && !works(a) {
-			a = choose(x, h, a, works)
-		}
-		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[to])
+		return append(buf, t.edgeUp[e*h+a], t.edgeDown[g*h+a], f.in[dst])
 	}
-	from2, to2 := e/h*h*h, g/h*h*h // the pods' first links to cores
-	c := pick(x, h*h)              // core c%h of group c/h
-	works := func(c int) bool {
-		return f.whole(t.edgeUp[e*h+c/h], t.coreUp[from2+c]) && f.whole(t.coreDown[to2+c], t.edgeDown[g*h+c/h])
-	}
-	if f.failed > 0 && !works(c) {
-		c = choose(x, h*h, c, works)
-	}
-	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[from2+c], t.coreDown[to2+c], t.edgeDown[g*h+c/h], f.in[to])
+	srcPod, dstPod := e/h*h*h, g/h*h*h // the pods' first links to cores
+	c := pick(x, h*h)                  // core c%h of group c/h
+	return append(buf, t.edgeUp[e*h+c/h], t.coreUp[srcPod+c], t.coreDown[dstPod+c], t.edgeDown[g*h+c/h], f.in[dst])
 }
 
 func (t *fatTree) hops(from, to int32) int {

@@ -42,7 +42,7 @@ func (b *builder) dcell() *dcell {
 	for l := 1; l < len(t.t); l++ {
 		out := make([]flow.Link, len(t.place))
 		for p := range out {
-			out[p] = b.link(name(int32(p)), name(t.peer(int32(p), l)), rate, CellLayer, true, int(t.node[p]))
+			out[p] = b.link(name(int32(p)), name(t.peer(int32(p), l)), rate)
 		}
 		t.servers = append(t.servers, out)
 		if t.t[l] <= int32(b.size) {

@@ -15,8 +15,8 @@
 //     routes by its DCellRouting, without its rerouting round failures).
 //
 // Invariants: a path starts at the sender, every link starts where the one before ends, the last ends at the receiver, and none
-// is named twice; it depends on the two nodes, the key and the links that are failed at the moment, and on nothing else. Nodes are
-// numbered as in the cluster that was given to Build: an engine that has them in another order asks for Node or Numbers.
+// is named twice; it depends on the two nodes and the key, and on nothing else. Nodes are numbered as in the cluster that was given to
+// Build: an engine that has them in another order asks for Numbers.
 package fabric
 
 import (
@@ -35,16 +35,12 @@ type Fabric struct {
 	nodes   map[string]int32
 	rack    []int32 // of each node
 	out, in []flow.Link
-	up      [][]flow.Link // of each rack
-	down    [][]flow.Link
-	routes  any // *star, *racks, *leafSpine, *fatTree or *dcell
+	// up holds the links out of each rack: its uplinks; in a fat tree whose racks are pods, those to the cores; in a DCell the cables
+	// of its servers to other racks; none in a star. down holds the links into it.
+	up, down [][]flow.Link
+	routes   any // *star, *racks, *leafSpine, *fatTree or *dcell
 
-	first  flow.Link // the fabric's links are numbered from here
-	links  []state
-	byName map[string]flow.Link // built on first use
-	failedNodes,
-	failedRacks []bool
-	failed int // links failed now
+	first, end flow.Link // the fabric's links are those from first up to end
 }
 
 // Build adds the links of a cluster's network to n.
@@ -64,7 +60,7 @@ func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
 		nodes: make(map[string]int32, len(c.Nodes)), rack: make([]int32, len(c.Nodes)),
 		out: make([]flow.Link, len(c.Nodes)), in: make([]flow.Link, len(c.Nodes)),
 		up: make([][]flow.Link, len(c.Racks)), down: make([][]flow.Link, len(c.Racks)),
-		first: flow.Link(n.Links()), failedNodes: make([]bool, len(c.Nodes)), failedRacks: make([]bool, len(c.Racks)),
+		first: flow.Link(n.Links()),
 	}
 	for i := range c.Nodes {
 		f.nodes[c.Nodes[i].Name] = int32(i)
@@ -87,38 +83,39 @@ func Build(c *cluster.Cluster, n *flow.Network) (*Fabric, error) {
 	default:
 		return nil, fmt.Errorf("network: no routes are known for topology %q", c.Network.Topology)
 	}
+	f.end = flow.Link(n.Links())
 	return f, nil
 }
 
 // Path returns the links between two nodes, in buf if it has room; none if both are the same node. The key chooses among
-// equal-cost paths, and new paths avoid failed links if there is a choice.
-func (f *Fabric) Path(from, to int32, key uint64, buf []flow.Link) []flow.Link {
+// equal-cost paths.
+func (f *Fabric) Path(src, dst int32, key uint64, buf []flow.Link) []flow.Link {
 	buf = buf[:0]
-	if from == to {
+	if src == dst {
 		return buf
 	}
 	// Not an interface: it would make the caller's buffer escape to the heap.
 	switch r := f.routes.(type) {
 	case *star:
-		return append(buf, f.out[from], f.in[to])
+		return append(buf, f.out[src], f.in[dst])
 	case *racks:
-		return r.path(f, from, to, buf)
+		return r.path(f, src, dst, buf)
 	case *leafSpine:
-		return r.path(f, from, to, key, buf)
+		return r.path(f, src, dst, key, buf)
 	case *fatTree:
-		return r.path(f, from, to, key, buf)
+		return r.path(f, src, dst, key, buf)
 	case *dcell:
-		return r.path(f, r.place[from], r.place[to], buf)
+		return r.path(f, r.place[src], r.place[dst], buf)
 	}
 	return buf
 }
 
 // Hops is the number of links on a path between two nodes; the same for all equal-cost paths.
-func (f *Fabric) Hops(from, to int32) int {
-	if from == to {
+func (f *Fabric) Hops(src, dst int32) int {
+	if src == dst {
 		return 0
 	}
-	same := f.rack[from] == f.rack[to]
+	same := f.rack[src] == f.rack[dst]
 	switch r := f.routes.(type) {
 	case *racks:
 		if !same {
@@ -129,21 +126,15 @@ func (f *Fabric) Hops(from, to int32) int {
 			return 4
 		}
 	case *fatTree:
-		return r.hops(from, to)
+		return r.hops(src, dst)
 	case *dcell:
-		return r.hops(r.place[from], r.place[to])
+		return r.hops(r.place[src], r.place[dst])
 	}
 	return 2
 }
 
 // Latency is the one-way latency between two nodes.
 func (f *Fabric) Latency(from, to int32) unit.Time { return unit.Time(f.Hops(from, to)) * f.latency }
-
-// Node is the number of a node by its name.
-func (f *Fabric) Node(name string) (int32, bool) {
-	i, ok := f.nodes[name]
-	return i, ok
-}
 
 // Numbers returns the fabric's numbers of the nodes of c, which may be the same cluster in another order.
 func (f *Fabric) Numbers(c *cluster.Cluster) ([]int32, error) {
@@ -164,43 +155,26 @@ func (f *Fabric) Out(node int32) flow.Link { return f.out[node] }
 // In is a node's own link from its switch.
 func (f *Fabric) In(node int32) flow.Link { return f.in[node] }
 
-// Up returns the links out of a rack: its uplinks; in a fat tree whose racks are pods, those to the cores; in a DCell the cables of
-// its servers to other racks. None in a star. The caller must not modify the slice.
-func (f *Fabric) Up(rack int32) []flow.Link { return f.up[rack] }
-
-// Down returns the links into a rack.
-func (f *Fabric) Down(rack int32) []flow.Link { return f.down[rack] }
-
 // Uplink is the current load of the links into and out of a rack, as a share of their capacity; 0 if there are none.
 func (f *Fabric) Uplink(rack int32) (in, out float64) {
-	return f.share(f.down[rack]), f.share(f.up[rack])
-}
-
-func (f *Fabric) share(links []flow.Link) float64 {
-	load, capacity := 0.0, 0.0
-	for _, l := range links {
-		load, capacity = load+f.net.Load(l), capacity+f.net.Capacity(l)
-	}
-	if capacity == 0 {
-		return 0
-	}
-	return load / capacity
+	return f.perCapacity(f.down[rack], f.net.Load), f.perCapacity(f.up[rack], f.net.Load)
 }
 
 // Carried is the integral of Uplink over time, in seconds at the links' current capacity.
 func (f *Fabric) Carried(rack int32) (in, out float64) {
-	return f.seconds(f.down[rack]), f.seconds(f.up[rack])
+	return f.perCapacity(f.down[rack], f.net.Carried), f.perCapacity(f.up[rack], f.net.Carried)
 }
 
-func (f *Fabric) seconds(links []flow.Link) float64 {
-	bytes, capacity := 0.0, 0.0
+// perCapacity is the sum of a measure over links, relative to the sum of their capacities; 0 if there are none.
+func (f *Fabric) perCapacity(links []flow.Link, measure func(flow.Link) float64) float64 {
+	sum, capacity := 0.0, 0.0
 	for _, l := range links {
-		bytes, capacity = bytes+f.net.Carried(l), capacity+f.net.Capacity(l)
+		sum, capacity = sum+measure(l), capacity+f.net.Capacity(l)
 	}
 	if capacity == 0 {
 		return 0
 	}
-	return bytes / capacity
+	return sum / capacity
 }
 
 // Congested is how often the load of a link into or out of a rack rose to the network's threshold.
@@ -219,5 +193,15 @@ func (f *Fabric) Congested() (times int64) {
 // Rack is the rack of a node.
 func (f *Fabric) Rack(node int32) int32 { return f.rack[node] }
 
-// Racks is the number of racks.
-func (f *Fabric) Racks() int { return len(f.up) }
+// Uses returns the use of each link so far, in build order: nodes first.
+func (f *Fabric) Uses() []flow.Use {
+	uses := make([]flow.Use, 0, f.end-f.first)
+	for l := f.first; l < f.end; l++ {
+		u := flow.Use{Name: f.net.Name(l), Bytes: f.net.Carried(l), Crossings: f.net.Crossings(l)}
+		if all := f.net.Capacity(l) * f.net.Now(); all > 0 {
+			u.Utilisation = u.Bytes / all
+		}
+		uses = append(uses, u)
+	}
+	return uses
+}

@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -64,9 +63,9 @@ func TestPathsAreWalksInTheTopology(t *testing.T) {
 			c := described(t, l.nodes, l.network)
 			f, n := built(t, c)
 			g := drawn(c)
-			names := make([]string, 0, len(f.Links()))
-			for _, link := range f.Links() {
-				names = append(names, link.Name)
+			names := make([]string, n.Links())
+			for i := range names {
+				names[i] = n.Name(flow.Link(i))
 			}
 			slices.Sort(names)
 			if want := g.edges(); !slices.Equal(names, want) {
@@ -128,14 +127,9 @@ func TestCounts(t *testing.T) {
 	for _, k := range []int{2, 4, 8, 16} {
 		hosts := k * k * k / 4
 		c := described(t, fmt.Sprintf("%dx1/%d", hosts, k*k/2), fmt.Sprintf("fat-tree:k=%d,node=1Gbit", k))
-		f, _ := built(t, c)
-		layers := map[fabric.Layer]int{}
-		for _, l := range f.Links() {
-			layers[l.Layer]++
-		}
-		want := map[fabric.Layer]int{fabric.NodeLayer: 2 * hosts, fabric.RackLayer: 2 * hosts, fabric.CoreLayer: 2 * hosts}
-		if !maps.Equal(layers, want) {
-			t.Errorf("k=%d: links %v, want %v", k, layers, want)
+		f, n := built(t, c)
+		if got, want := n.Links(), 3*2*hosts; got != want { // of nodes, of edge switches, of cores
+			t.Errorf("k=%d: %d links, want %d", k, got, want)
 		}
 		if len(f.Up(0)) != k/2 || len(f.Down(0)) != k/2 {
 			t.Errorf("k=%d: an edge switch has %d links up and %d down", k, len(f.Up(0)), len(f.Down(0)))
@@ -143,8 +137,8 @@ func TestCounts(t *testing.T) {
 	}
 	for _, d := range []struct{ n, levels, servers int }{{2, 1, 6}, {4, 1, 20}, {2, 2, 42}, {3, 2, 156}, {4, 2, 420}, {2, 3, 1806}} {
 		c := described(t, fmt.Sprintf("%dx1/%d", d.servers, d.servers/d.n), fmt.Sprintf("dcell:n=%d,levels=%d,node=1Gbit", d.n, d.levels))
-		f, _ := built(t, c)
-		if got, want := len(f.Links()), d.servers*(2+d.levels); got != want {
+		f, n := built(t, c)
+		if got, want := n.Links(), d.servers*(2+d.levels); got != want {
 			t.Errorf("DCell n=%d, levels=%d: %d links, want %d", d.n, d.levels, got, want)
 		}
 		if len(f.Up(0)) != d.n*d.levels || len(f.Down(0)) != d.n*d.levels {
@@ -171,13 +165,13 @@ func TestOversubscription(t *testing.T) {
 		{"20x1/5", "dcell:n=4,levels=1,node=1Gbit", []float64{500e6}, 4},
 		{"12x1/3", "star:1Gbit", []float64{0}, 0},
 	} {
-		f, _ := built(t, described(t, c.nodes, c.network))
+		f, n := built(t, described(t, c.nodes, c.network))
 		for r := range int32(f.Racks()) {
 			want := c.want[min(int(r), len(c.want)-1)]
 			for _, links := range [][]flow.Link{f.Up(r), f.Down(r)} {
 				sum := 0.0
 				for _, l := range links {
-					sum += f.Capacity(l)
+					sum += n.Capacity(l)
 				}
 				if math.Abs(sum-want) > 1e-6*want || len(links) != c.cables {
 					t.Errorf("%s: rack %d has %d links of %v together, want %d of %v", c.network, r, len(links), sum, c.cables, want)
@@ -191,8 +185,8 @@ func TestNodesOfTheirOwnRate(t *testing.T) {
 	c := described(t, "4x1/2", "racks:node=1Gbit,oversubscription=2")
 	c.Nodes[3].NIC = 10 * 125e6
 	f, n := built(t, c)
-	if n.Capacity(f.Out(0)) != 125e6 || n.Capacity(f.In(3)) != 1250e6 || f.Capacity(f.Up(1)[0]) != 11*125e6/2 {
-		t.Errorf("%v, %v, %v", n.Capacity(f.Out(0)), n.Capacity(f.In(3)), f.Capacity(f.Up(1)[0]))
+	if n.Capacity(f.Out(0)) != 125e6 || n.Capacity(f.In(3)) != 1250e6 || n.Capacity(f.Up(1)[0]) != 11*125e6/2 {
+		t.Errorf("%v, %v, %v", n.Capacity(f.Out(0)), n.Capacity(f.In(3)), n.Capacity(f.Up(1)[0]))
 	}
 }
 
@@ -206,15 +200,9 @@ func TestNumbers(t *testing.T) {
 	if err != nil || got[0] != 19 || got[19] != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if i, ok := f.Node("node7"); !ok || i != 6 || f.Rack(i) != 1 {
-		t.Errorf("node7 is %d, %v", i, ok)
-	}
 	other.Nodes[3].Name = "stranger"
 	if _, err := f.Numbers(other); err == nil || !strings.Contains(err.Error(), "stranger") {
 		t.Errorf("%v", err)
-	}
-	if _, ok := f.Node("stranger"); ok {
-		t.Error("found a stranger")
 	}
 }
 
@@ -261,14 +249,14 @@ func TestNamesAreUnique(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, l := range f.Links() {
-		if got, ok := f.Link(l.Name); seen[l.Name] || !ok || got != l.ID {
-			t.Errorf("link %d, %s: found %d, %v", l.ID, l.Name, got, ok)
+	for _, u := range f.Uses() {
+		if seen[u.Name] {
+			t.Errorf("two links are named %s", u.Name)
 		}
-		seen[l.Name] = true
+		seen[u.Name] = true
 	}
-	if _, ok := f.Link("a>b"); ok || seen["somebody else's"] {
-		t.Error("a link that is not the fabric's")
+	if len(seen) != n.Links()-1 || seen["somebody else's"] {
+		t.Errorf("%d links of %d, one is not the fabric's", len(seen), n.Links())
 	}
 }
 

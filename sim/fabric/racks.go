@@ -21,7 +21,7 @@ func (b *builder) racks() *racks {
 	core := b.name("core")
 	for r, name := range names {
 		if rates[r] > 0 { // else it has no nodes
-			up, down := b.cable(name, core, b.uplink(rates[r], 1), RackLayer, r)
+			up, down := b.cable(name, core, b.uplink(rates[r], 1))
 			b.up[r], b.down[r] = []flow.Link{up}, []flow.Link{down}
 		}
 	}
@@ -33,20 +33,20 @@ func (b *builder) twoRacks() *racks {
 	// The smaller rack limits traffic between the racks, so 1:1 is non-blocking.
 	rate := b.uplink(min(rates[0], rates[1]), 1)
 	for r := range b.up {
-		l := b.link(names[r], names[1-r], rate, RackLayer, true, r)
+		l := b.link(names[r], names[1-r], rate)
 		b.up[r], b.down[1-r] = []flow.Link{l}, []flow.Link{l}
 	}
 	return &racks{hops: 3}
 }
 
-func (t *racks) path(f *Fabric, from, to int32, buf []flow.Link) []flow.Link {
-	a, z := f.rack[from], f.rack[to]
-	buf = append(buf, f.out[from])
+func (t *racks) path(f *Fabric, src, dst int32, buf []flow.Link) []flow.Link {
+	a, z := f.rack[src], f.rack[dst]
+	buf = append(buf, f.out[src])
 	if a != z {
 		buf = append(buf, f.up[a]...)
 		if t.hops == 4 {
 			buf = append(buf, f.down[z]...)
 		}
 	}
-	return append(buf, f.in[to])
+	return append(buf, f.in[dst])
 }

@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"strconv"
 	"testing"
 	"time"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/yardmaster/yardmaster/sim/fabric"
 	"github.com/yardmaster/yardmaster/sim/flow"
 )
-
-func itoa(i int32) string { return strconv.Itoa(int(i)) }
 
 func TestTenThousandNodes(t *testing.T) {
 	c := described(t, "10000x8/250", "leaf-spine:node=10Gbit,uplink=40Gbit,spines=16")

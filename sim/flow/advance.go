@@ -33,27 +33,27 @@ func (n *Network) unready(id ID) {
 }
 
 // Next is the earliest finish at current rates; not ok: no flow will finish unless something changes.
-func (n *Network) Next() (at float64, ok bool) {
+func (n *Network) Next() (instant float64, ok bool) {
 	if n.notified < len(n.ready) {
 		return n.now, true
 	}
 	n.settle()
-	at = n.firstDue()
-	return max(at, n.now), !math.IsInf(at, 1)
+	instant = n.firstDue()
+	return max(instant, n.now), !math.IsInf(instant, 1)
 }
 
 // Advance moves to an instant and calls done for each flow that finishes by then, in order of finish and, at one instant, of
 // start. done may start, stop and lengthen flows; a flow's ID is free before done is called for it.
-func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
-	if to < n.now {
-		panic(fmt.Sprintf("flow: advance from %v back to %v", n.now, to))
+func (n *Network) Advance(end float64, done func(id ID, data uint64)) {
+	if end < n.now {
+		panic(fmt.Sprintf("flow: advance from %v back to %v", n.now, end))
 	}
 	for {
-		at, ok := n.Next()
-		if !ok || at > to {
+		instant, ok := n.Next()
+		if !ok || instant > end {
 			break
 		}
-		n.goTo(at)
+		n.now = instant
 		if n.notified == len(n.ready) {
 			n.collect()
 		}
@@ -68,7 +68,7 @@ func (n *Network) Advance(to float64, done func(id ID, data uint64)) {
 		}
 		n.ready, n.notified = n.ready[:0], 0
 	}
-	n.goTo(to)
+	n.now = end
 }
 
 // sameInstant is the relative distance within which two finishes count as simultaneous, to absorb rounding. Without it flows
@@ -96,7 +96,7 @@ func (n *Network) collect() {
 // collectBundle is collect for a bundle, up to a reading of its link's clock that is reached now.
 func (n *Network) collectBundle(bi int32, limit float64) {
 	w := &n.bundlesCold[bi]
-	limit = w.clock + w.times*(limit-w.from)
+	limit = w.clock + w.times*(limit-w.start)
 	for first := true; first || w.classes[0].At <= limit; first = false {
 		ci := w.classes[0].ID
 		c := &n.class[ci]
@@ -104,7 +104,7 @@ func (n *Network) collectBundle(bi int32, limit float64) {
 			break
 		}
 		n.tally(c)
-		served := c.base + c.weight*(limit-c.from)
+		served := c.base + c.weight*(limit-c.start)
 		for first := true; len(c.members) > 0 && (first || c.members[0].At <= served); first = false {
 			id := ID(c.members[0].ID)
 			c.members.Remove(n.pos, 0)

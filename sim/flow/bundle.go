@@ -10,14 +10,14 @@ import (
 // bundle is the classes that cross the same watched links and have the same limit on their level: they have the same level
 // at all times. This is the hot part: one cache line if few links are watched.
 type bundle struct {
-	weight float64 // of all its flows
-	level  float64 // rate over weight
-	limit  float64 // the level of the flows' own limit
-	guard  float64 // the level above which its loose links must be checked; +Inf: a check is pending
-	hop    int32   // where its links begin in Network.legs
-	length int32
-	at     int32 // the link that holds it back; 0: its own limit
-	short  [5]int32
+	weight     float64 // of all its flows
+	level      float64 // rate over weight
+	limit      float64 // the level of the flows' own limit
+	guard      float64 // the level above which its loose links must be checked; +Inf: a check is pending
+	hop        int32   // where its links begin in Network.legs
+	length     int32
+	bottleneck int32 // the link that holds it back; 0: its own limit
+	short      [5]int32
 }
 
 // bundleCold is the cold part of a bundle.
@@ -27,10 +27,10 @@ type bundleCold struct {
 	classes due.Heap // by the clock's reading when the first flow of each finishes
 	moved   bool
 
-	at    int32   // the link whose clock it follows; 0: that of its own limit; unplaced
-	times float64 // speed of its clock relative to the link's
-	clock float64 // integral of its level, when the link's clock showed from
-	from  float64
+	follows int32   // the link whose clock it follows; 0: that of its own limit; unplaced
+	times   float64 // speed of its clock relative to the link's
+	clock   float64 // integral of its level, when the link's clock showed start
+	start   float64
 }
 
 const unplaced = -1
@@ -75,7 +75,7 @@ func (n *Network) newBundle(c *class) int32 {
 	*b = bundle{limit: c.limit / c.weight, hop: b.hop, length: b.length}
 	copy(b.short[:], n.sought)
 	copy(n.legs[b.hop:b.hop+b.length], n.sought)
-	*w = bundleCold{hash: n.soughtHash, classes: w.classes[:0], at: unplaced}
+	*w = bundleCold{hash: n.soughtHash, classes: w.classes[:0], follows: unplaced}
 	n.bundles.index.add(n.soughtHash, bi)
 	return bi
 }
@@ -85,8 +85,8 @@ func (n *Network) list(bi int32) {
 	b := &n.bundle[bi]
 	for i, l := range n.legsOf(b) {
 		p, h := &n.ports[l], b.hop+int32(i)
-		n.bundlePos[h] = int32(len(p.on))
-		p.on = append(p.on, entry{bi, h})
+		n.bundlePos[h] = int32(len(p.bundles))
+		p.bundles = append(p.bundles, entry{bi, h})
 	}
 }
 
@@ -94,7 +94,7 @@ func (n *Network) list(bi int32) {
 func (n *Network) arrive(bi int32, weight float64) {
 	n.list(bi)
 	b := &n.bundle[bi]
-	b.weight, b.level, b.at = weight, b.limit, 0
+	b.weight, b.level, b.bottleneck = weight, b.limit, 0
 	for _, l := range n.legsOf(b) {
 		k := &n.links[l]
 		level := k.level
@@ -102,13 +102,13 @@ func (n *Network) arrive(bi int32, weight float64) {
 			level = max(0, k.capacity-k.passing) / weight
 		}
 		if level < b.level {
-			b.level, b.at = level, l
+			b.level, b.bottleneck = level, l
 		}
 	}
 	for i, l := range n.legsOf(b) {
 		k := &n.links[l]
 		n.accrue(l, k)
-		if l != b.at {
+		if l != b.bottleneck {
 			k.passing += weight * b.level
 			k.top = max(k.top, b.level)
 			n.check(l, k)
@@ -133,7 +133,7 @@ func (n *Network) resize(bi int32, more float64) {
 	for _, l := range n.legsOf(b) {
 		k := &n.links[l]
 		n.accrue(l, k)
-		if l == b.at {
+		if l == b.bottleneck {
 			k.weight += more
 		} else {
 			k.passing += more * b.level
@@ -149,15 +149,15 @@ func (n *Network) depart(bi int32) {
 	for i, l := range n.legsOf(b) {
 		k, p, pos := &n.links[l], &n.ports[l], &n.bundlePos[b.hop+int32(i)]
 		n.accrue(l, k)
-		if l == b.at {
+		if l == b.bottleneck {
 			n.pass(l, *pos)
 			n.lose(l, k, b.weight)
 		} else {
 			k.passing -= b.weight * b.level
 		}
-		end := int32(len(p.on) - 1)
+		end := int32(len(p.bundles) - 1)
 		n.swap(p, *pos, end)
-		p.on = p.on[:end]
+		p.bundles = p.bundles[:end]
 		if k.held == end {
 			k.passing, k.top = 0, 0
 		}
@@ -171,7 +171,7 @@ func (n *Network) depart(bi int32) {
 // fit adds a class to a bundle.
 func (n *Network) fit(ci, bi int32, served float64) {
 	c, w := &n.class[ci], &n.bundlesCold[bi]
-	c.bundle, c.base, c.from = bi, served, n.bundleClock(bi)
+	c.bundle, c.base, c.start = bi, served, n.bundleClock(bi)
 	w.classes.Push(n.spot, due.Item{At: c.dueOf(), ID: ci})
 	n.reorderBundle(bi)
 }
@@ -199,12 +199,12 @@ func (n *Network) refit(ci int32) {
 	if bi < 0 {
 		bi = n.newBundle(c)
 		b, o := &n.bundle[bi], &n.bundle[old]
-		b.level, b.at, b.guard = o.level, o.at, n.bundlesCold[old].guard
+		b.level, b.bottleneck, b.guard = o.level, o.bottleneck, n.bundlesCold[old].guard
 		n.bundlesCold[bi].guard = b.guard
 		n.list(bi)
 		n.move(bi)
 		for i, l := range n.legsOf(b) {
-			if l == b.at {
+			if l == b.bottleneck {
 				n.hold(l, n.bundlePos[b.hop+int32(i)])
 			}
 		}

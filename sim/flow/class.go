@@ -24,8 +24,8 @@ type class struct {
 	sum  float64 // total bytes its flows had carried when each had been served last
 	last float64
 
-	base float64 // what each flow was served when the bundle's clock showed from
-	from float64
+	base  float64 // what each flow was served when the bundle's clock showed start
+	start float64
 
 	members due.Heap // its flows, by what each must have been served, then by start
 }
@@ -101,7 +101,7 @@ func (n *Network) served(c *class) float64 {
 	if c.bundle < 0 {
 		return 0
 	}
-	return c.base + c.weight*(n.bundleClock(c.bundle)-c.from)
+	return c.base + c.weight*(n.bundleClock(c.bundle)-c.start)
 }
 
 // tally sums what a class's flows have carried, before their number changes, and returns what each has been served.

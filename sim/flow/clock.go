@@ -46,16 +46,16 @@ func (n *Network) overdue(l int32) {
 // bundleClock is the current reading of a bundle's clock.
 func (n *Network) bundleClock(bi int32) float64 {
 	w := &n.bundlesCold[bi]
-	if w.at == unplaced {
+	if w.follows == unplaced {
 		return w.clock
 	}
-	return w.clock + w.times*(n.clock(w.at)-w.from)
+	return w.clock + w.times*(n.clock(w.follows)-w.start)
 }
 
 // attach makes a bundle follow the clock of the link that holds it back.
 func (n *Network) attach(bi int32) {
-	w, l := &n.bundlesCold[bi], n.bundle[bi].at
-	if w.at == l {
+	w, l := &n.bundlesCold[bi], n.bundle[bi].bottleneck
+	if w.follows == l {
 		return
 	}
 	w.clock = n.bundleClock(bi)
@@ -65,7 +65,7 @@ func (n *Network) attach(bi int32) {
 		p.clock = 0 // a small reading is more precise
 	}
 	n.wind(l)
-	w.at, w.from, w.times = l, p.clock, 1
+	w.follows, w.start, w.times = l, p.clock, 1
 	if l == 0 {
 		w.times = n.bundle[bi].limit
 	}
@@ -76,24 +76,24 @@ func (n *Network) attach(bi int32) {
 // detach removes a bundle from the clock it follows.
 func (n *Network) detach(bi int32) {
 	w := &n.bundlesCold[bi]
-	if w.at == unplaced {
+	if w.follows == unplaced {
 		return
 	}
-	n.wind(w.at)
-	n.ports[w.at].heap.Remove(n.heapPos, n.heapPos[bi])
-	n.overdue(w.at)
-	w.at = unplaced
+	n.wind(w.follows)
+	n.ports[w.follows].heap.Remove(n.heapPos, n.heapPos[bi])
+	n.overdue(w.follows)
+	w.follows = unplaced
 }
 
 func (c *class) dueOf() float64 {
 	if len(c.members) == 0 {
 		return math.Inf(1)
 	}
-	return c.from + (c.members[0].At-c.base)/c.weight
+	return c.start + (c.members[0].At-c.base)/c.weight
 }
 
 func (n *Network) dueOf(w *bundleCold) float64 {
-	return w.from + (w.classes[0].At-w.clock)/w.times
+	return w.start + (w.classes[0].At-w.clock)/w.times
 }
 
 // reorder restores a class's heap position after its first flow changed.
@@ -109,15 +109,15 @@ func (n *Network) reorder(ci int32) {
 // reorderBundle restores a bundle's heap position after one of its classes changed.
 func (n *Network) reorderBundle(bi int32) {
 	w := &n.bundlesCold[bi]
-	if w.at == unplaced {
+	if w.follows == unplaced {
 		return
 	}
-	heap, i, at := n.ports[w.at].heap, n.heapPos[bi], n.dueOf(w)
-	if heap[i].At == at {
+	heap, i, due := n.ports[w.follows].heap, n.heapPos[bi], n.dueOf(w)
+	if heap[i].At == due {
 		return
 	}
-	heap.Set(n.heapPos, i, at)
-	n.overdue(w.at)
+	heap.Set(n.heapPos, i, due)
+	n.overdue(w.follows)
 	n.unsettled = true
 }
 
@@ -125,18 +125,18 @@ func (n *Network) reorderBundle(bi int32) {
 func (n *Network) redue(l int32) {
 	p := &n.ports[l]
 	p.stale = false
-	at := math.Inf(1)
+	instant := math.Inf(1)
 	if len(p.heap) > 0 {
 		if left := p.heap[0].At - p.clock; left <= 0 {
-			at = p.since
+			instant = p.since
 		} else if level := n.links[l].level; level > 0 {
-			at = p.since + left/level
+			instant = p.since + left/level
 		}
 	}
 	if i := n.duePos[l]; i >= 0 {
-		n.due.Set(n.duePos, i, at)
-	} else if !math.IsInf(at, 1) {
-		n.due.Push(n.duePos, due.Item{At: at, ID: l})
+		n.due.Set(n.duePos, i, instant)
+	} else if !math.IsInf(instant, 1) {
+		n.due.Push(n.duePos, due.Item{At: instant, ID: l})
 	}
 }
 

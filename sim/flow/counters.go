@@ -1,11 +1,6 @@
 package flow
 
-import (
-	"fmt"
-	"math"
-)
-
-type mark struct{ carried, offered float64 }
+import "fmt"
 
 // accrue brings a link's sums up to now, before its load changes. Loads are constant between two calls, so every sum is exact
 // however far apart they are; transient loads while rates are being settled are never counted.
@@ -14,59 +9,13 @@ func (n *Network) accrue(l int32, k *link) {
 		return
 	}
 	load := k.load()
-	if over := load >= n.threshold*k.capacity; over != k.over {
-		if k.over = over; over {
+	if over := load >= n.threshold*k.capacity; over != k.congested {
+		if k.congested = over; over {
 			n.ports[l].crossings++
 		}
 	}
-	if n.window > 0 {
-		n.markWindows(l, k, load)
-	}
 	k.carried += load * (n.now - k.accrued)
 	k.accrued = n.now
-}
-
-// markWindows records a link's sums at the ends of windows that have passed.
-func (n *Network) markWindows(l int32, k *link, load float64) {
-	p := &n.ports[l]
-	w := math.Floor(n.now / n.window)
-	if w <= p.marked {
-		return
-	}
-	sums := func(at float64) mark {
-		return mark{k.carried + load*(at-k.accrued), p.offered + k.capacity*(at-p.resized)}
-	}
-	before := p.marks[1]
-	if w > p.marked+1 {
-		before = sums((w - 1) * n.window)
-	}
-	p.marks = [2]mark{before, sums(w * n.window)}
-	p.marked = w
-}
-
-// goTo moves time. The sums of loose links, whose loads are not tracked, are recorded at the ends of windows that pass.
-func (n *Network) goTo(at float64) {
-	if n.window > 0 {
-		was, is := math.Floor(n.now/n.window), math.Floor(at/n.window)
-		if is > was+1 {
-			n.now = (is - 1) * n.window
-			n.markLoose(is - 1)
-		}
-		if is > was {
-			n.now = is * n.window
-			n.markLoose(is)
-		}
-	}
-	n.now = at
-}
-
-func (n *Network) markLoose(window float64) {
-	for i := 1; i < len(n.links); i++ {
-		if k, p := &n.links[i], &n.ports[i]; !k.watched {
-			p.marks = [2]mark{p.marks[1], {n.looseSum(p), p.offered + k.capacity*(n.now-p.resized)}}
-			p.marked = window
-		}
-	}
 }
 
 // looseSum is what a loose link has carried.
@@ -77,15 +26,6 @@ func (n *Network) looseSum(p *port) float64 {
 		sum += c.sum + float64(len(c.members))*(n.served(c)-c.last)
 	}
 	return sum
-}
-
-// Window sets the length of the consecutive windows, from instant 0, over which utilisation is reported; 0, the default: none.
-// It must be set at instant 0.
-func (n *Network) Window(seconds float64) {
-	if !(seconds >= 0) || math.IsInf(seconds, 1) || n.now != 0 {
-		panic(fmt.Sprintf("flow: windows of %v s, set at instant %v", seconds, n.now))
-	}
-	n.window = seconds
 }
 
 // Threshold sets the share of its capacity at which a link counts as congested (default 1). It must be set at instant 0.
@@ -122,20 +62,6 @@ func (n *Network) Load(l Link) float64 {
 		load += c.all * n.bundle[c.bundle].level
 	}
 	return load
-}
-
-// Utilisation is a link's utilisation over the last complete window; without windows, since the start.
-func (n *Network) Utilisation(l Link) float64 {
-	m := mark{n.Carried(l), 0}
-	k, p := &n.links[l+1], &n.ports[l+1]
-	m.offered = p.offered + k.capacity*(n.now-p.resized)
-	if n.window > 0 {
-		m = mark{p.marks[1].carried - p.marks[0].carried, p.marks[1].offered - p.marks[0].offered}
-	}
-	if m.offered == 0 {
-		return 0
-	}
-	return m.carried / m.offered
 }
 
 // Crossings is how often a link's load rose from under its threshold to it or above, and stayed there for some time.

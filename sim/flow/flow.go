@@ -24,7 +24,6 @@ type Options struct {
 type Network struct {
 	now       float64
 	slack     float64 // allowed distance of a link from its capacity, relative to what it holds back
-	window    float64
 	threshold float64
 
 	links []link // 0 stands for the flows' own limits, with a level of 1; Link l is l+1
@@ -61,7 +60,7 @@ type Network struct {
 	wanted    []int32  // links to be watched
 	risen     []int32  // bundles over their guard
 	moved     []int32  // bundles now held back by another link
-	over      []int32  // bundles a link takes
+	taken     []int32  // bundles a link takes
 	stale     []int32  // links whose first finish changed
 	due       due.Heap // links, by the instant of the first finish among the flows they hold back
 	duePos    []int32
@@ -100,11 +99,7 @@ func New() *Network {
 func (n *Network) AddLink(name string, bytesPerSecond float64) Link {
 	checkCapacity(bytesPerSecond)
 	n.links = append(n.links, link{capacity: bytesPerSecond, level: math.Inf(1), accrued: n.now})
-	p := port{name: name, since: n.now, resized: n.now}
-	if n.window > 0 {
-		p.marked = math.Floor(n.now / n.window)
-	}
-	n.ports, n.duePos, n.workPos = append(n.ports, p), append(n.duePos, -1), append(n.workPos, -1)
+	n.ports, n.duePos, n.workPos = append(n.ports, port{name: name, since: n.now}), append(n.duePos, -1), append(n.workPos, -1)
 	return Link(len(n.links) - 2)
 }
 
@@ -126,8 +121,6 @@ func (n *Network) SetCapacity(l Link, bytesPerSecond float64) {
 	}
 	n.settle()
 	n.unsettled = true
-	p.offered += k.capacity * (n.now - p.resized)
-	p.resized = n.now
 	if !k.watched {
 		k.capacity = bytesPerSecond
 		if len(p.crossed) > 0 && p.maxLoad >= n.bar(int32(l)+1) {
@@ -249,7 +242,7 @@ func (n *Network) Rate(id ID) float64 {
 	n.settle()
 	c := &n.class[f.class]
 	b := &n.bundle[c.bundle]
-	if b.at == 0 {
+	if b.bottleneck == 0 {
 		return c.limit
 	}
 	return c.weight * b.level

@@ -24,13 +24,13 @@ func hash(links []int32, a, b float64) uint64 {
 }
 
 // find returns the item with this hash for which meant is true; -1: none.
-func (x *index) find(h uint64, meant func(item int32) bool) int32 {
+func (x *index) find(h uint64, matches func(item int32) bool) int32 {
 	if len(x.slots) == 0 {
 		return -1
 	}
 	mask := uint64(len(x.slots) - 1)
 	for i := h & mask; x.slots[i].item != 0; i = (i + 1) & mask {
-		if x.slots[i].hash == h && meant(x.slots[i].item-1) {
+		if x.slots[i].hash == h && matches(x.slots[i].item-1) {
 			return x.slots[i].item - 1
 		}
 	}

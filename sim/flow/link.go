@@ -10,23 +10,23 @@ import "github.com/yardmaster/yardmaster/sim/internal/due"
 //	level  is the rate over weight of every bundle it holds back, and no bundle that passes has a higher one;
 //	weight is the sum of the former's weights, passing the sum of the latter's rates.
 type link struct {
-	capacity float64
-	level    float64 // +Inf: it holds nothing back
-	weight   float64
-	passing  float64
-	top      float64 // no bundle that passes has a higher level than this
-	accrued  float64 // the instant up to which carried counts
-	carried  float64 // bytes, if it is watched
-	held     int32   // how many bundles it holds back: the first of port.on
-	watched  bool
-	queued   bool
-	over     bool // its load was at the threshold when last checked
+	capacity  float64
+	level     float64 // +Inf: it holds nothing back
+	weight    float64
+	passing   float64
+	top       float64 // no bundle that passes has a higher level than this
+	accrued   float64 // the instant up to which carried counts
+	carried   float64 // bytes, if it is watched
+	held      int32   // how many bundles it holds back: the first of port.bundles
+	watched   bool
+	queued    bool
+	congested bool // its load was at the threshold when last checked
 }
 
 // port is the cold part of a link.
 type port struct {
 	name    string
-	on      []entry // the bundles that cross it, if it is watched; those it holds back come first
+	bundles []entry // the bundles that cross it, if it is watched; those it holds back come first
 	crossed []entry // the classes that cross it
 
 	clock float64 // integral of the level, up to since
@@ -40,11 +40,7 @@ type port struct {
 	maxLoad float64 // if it is loose: upper bound of its load while no bundle rises above its guard
 	gone    float64 // if it is loose: bytes carried besides those of the classes that cross it
 
-	offered   float64 // bytes it could have carried up to resized
-	resized   float64
-	marks     [2]mark // sums at the last two window ends
-	marked    float64 // number of the window that starts at the second mark
-	crossings int64
+	crossings int64 // see Crossings
 }
 
 // entry is a bundle or a class on a link, and where it records its position in the link's list.
@@ -66,8 +62,8 @@ func (n *Network) swap(p *port, i, j int32) {
 	if i == j {
 		return
 	}
-	a, b := p.on[i], p.on[j]
-	p.on[i], p.on[j] = b, a
+	a, b := p.bundles[i], p.bundles[j]
+	p.bundles[i], p.bundles[j] = b, a
 	n.bundlePos[b.hop], n.bundlePos[a.hop] = i, j
 }
 

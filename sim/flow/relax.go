@@ -84,10 +84,10 @@ func (n *Network) resum(l int32, k *link) {
 	p := &n.ports[l]
 	p.age = 0
 	k.weight, k.passing, k.top = 0, 0, 0
-	for _, e := range p.on[:k.held] {
+	for _, e := range p.bundles[:k.held] {
 		k.weight += n.bundle[e.item].weight
 	}
-	for _, e := range p.on[k.held:] {
+	for _, e := range p.bundles[k.held:] {
 		b := &n.bundle[e.item]
 		k.passing += b.weight * b.level
 		k.top = max(k.top, b.level)
@@ -96,22 +96,22 @@ func (n *Network) resum(l int32, k *link) {
 
 // letGo raises a link's level. Bundles that another link, or their own limit, keeps below the new level move there.
 func (n *Network) letGo(l int32, k *link) {
-	on, now := n.ports[l].on, n.now
+	bundles, now := n.ports[l].bundles, n.now
 	for again := true; again && k.held > 0; {
 		again = false
 		level := (k.capacity - k.passing) / k.weight
 		n.setLevel(l, level)
 		for i := int32(0); i < k.held; {
-			b := &n.bundle[on[i].item]
+			b := &n.bundle[bundles[i].item]
 			path := n.legsOf(b)
-			lowest, at := b.limit, int32(0)
+			lowest, bottleneck := b.limit, int32(0)
 			for _, m := range path {
 				if x := n.links[m].level; x < lowest {
-					lowest, at = x, m
+					lowest, bottleneck = x, m
 				}
 			}
 			if lowest < level {
-				n.leaveTo(on[i].item, l, at, lowest)
+				n.leaveTo(bundles[i].item, l, bottleneck, lowest)
 				again = true
 				continue
 			}
@@ -122,7 +122,7 @@ func (n *Network) letGo(l int32, k *link) {
 			}
 			b.level = level
 			if level > b.guard {
-				n.unguard(on[i-1].item, b)
+				n.unguard(bundles[i-1].item, b)
 			}
 			for _, j := range path {
 				if j == l {
@@ -145,7 +145,7 @@ func (n *Network) letGo(l int32, k *link) {
 }
 
 // leaveTo moves a bundle from the link that holds it back to another one, or to its own limit if to is 0.
-func (n *Network) leaveTo(bi, l, to int32, level float64) {
+func (n *Network) leaveTo(bi, l, target int32, level float64) {
 	b := &n.bundle[bi]
 	more := b.weight * (level - b.level)
 	for i, j := range n.legsOf(b) {
@@ -158,17 +158,17 @@ func (n *Network) leaveTo(bi, l, to int32, level float64) {
 			m.passing += b.weight * level
 			m.top = max(m.top, level)
 			continue
-		case to:
+		case target:
 			m.passing -= b.weight * b.level
 			m.weight += b.weight
-			n.hold(to, pos)
+			n.hold(target, pos)
 		default:
 			m.passing += more
 			m.top = max(m.top, level)
 		}
 		n.check(j, m)
 	}
-	b.level, b.at = level, to
+	b.level, b.bottleneck = level, target
 	if level > b.guard {
 		n.unguard(bi, b)
 	}
@@ -181,11 +181,11 @@ func (n *Network) leaveTo(bi, l, to int32, level float64) {
 func (n *Network) local(l int32, k *link, level float64) float64 {
 	p := &n.ports[l]
 	passing, weight, top := 0.0, k.weight, 0.0
-	over := n.over[:0]
-	for _, e := range p.on[k.held:] {
+	taken := n.taken[:0]
+	for _, e := range p.bundles[k.held:] {
 		b := &n.bundle[e.item]
 		if b.level > level {
-			over = append(over, e.item)
+			taken = append(taken, e.item)
 			weight += b.weight
 		} else {
 			passing += b.weight * b.level
@@ -195,8 +195,8 @@ func (n *Network) local(l int32, k *link, level float64) float64 {
 	for again := true; again && weight > 0; {
 		again = false
 		level = max(level, (k.capacity-passing)/weight)
-		kept := over[:0]
-		for _, bi := range over {
+		kept := taken[:0]
+		for _, bi := range taken {
 			b := &n.bundle[bi]
 			if b.level > level {
 				kept = append(kept, bi)
@@ -207,19 +207,19 @@ func (n *Network) local(l int32, k *link, level float64) float64 {
 			top = max(top, b.level)
 			again = true
 		}
-		over = kept
-		if k.held == 0 && len(over) == 0 {
+		taken = kept
+		if k.held == 0 && len(taken) == 0 {
 			break
 		}
 	}
 	k.passing, k.top = passing, top
-	if k.held == 0 && len(over) > 0 {
+	if k.held == 0 && len(taken) > 0 {
 		n.setLevel(l, level)
 	}
-	for _, bi := range over {
+	for _, bi := range taken {
 		n.take(bi, l, k, level)
 	}
-	n.over = over[:0]
+	n.taken = taken[:0]
 	return level
 }
 
@@ -234,7 +234,7 @@ func (n *Network) take(bi, l int32, k *link, level float64) {
 			k.weight += b.weight
 			n.hold(l, pos)
 			continue
-		case b.at:
+		case b.bottleneck:
 			n.accrue(j, m)
 			n.pass(j, pos)
 			n.lose(j, m, b.weight)
@@ -246,7 +246,7 @@ func (n *Network) take(bi, l int32, k *link, level float64) {
 		}
 		n.check(j, m)
 	}
-	b.level, b.at = level, l
+	b.level, b.bottleneck = level, l
 	n.move(bi)
 }
 
@@ -257,7 +257,7 @@ func (n *Network) give(l int32, k *link, level float64) {
 	}
 	n.setLevel(l, level)
 	now := n.now
-	for _, e := range n.ports[l].on[:k.held] {
+	for _, e := range n.ports[l].bundles[:k.held] {
 		b := &n.bundle[e.item]
 		more := b.weight * (level - b.level)
 		if more == 0 {

@@ -69,16 +69,16 @@ func (n *Network) watchOne(c *class) {
 	if !math.IsInf(c.limit, 1) {
 		return
 	}
-	least, at := math.Inf(1), int32(0)
+	minShare, tightest := math.Inf(1), int32(0)
 	for _, l := range n.path(c) {
 		if n.links[l].watched {
 			return
 		}
-		if x := n.links[l].capacity / float64(len(n.ports[l].crossed)); x < least {
-			least, at = x, l
+		if x := n.links[l].capacity / float64(len(n.ports[l].crossed)); x < minShare {
+			minShare, tightest = x, l
 		}
 	}
-	n.watch(at)
+	n.watch(tightest)
 }
 
 // watch makes a loose link a watched one. The classes that cross it move to other bundles.
@@ -89,7 +89,7 @@ func (n *Network) watch(l int32) {
 		return
 	}
 	k.carried, k.accrued = n.looseSum(p), n.now
-	k.watched, k.over = true, false
+	k.watched, k.congested = true, false
 	n.idle(l)
 	for _, e := range p.crossed {
 		if n.class[e.item].bundle >= 0 {
@@ -102,7 +102,7 @@ func (n *Network) watch(l int32) {
 func (n *Network) unwatch(l int32) {
 	k, p := &n.links[l], &n.ports[l]
 	n.accrue(l, k)
-	k.watched, k.over = false, false
+	k.watched, k.congested = false, false
 	p.gone = 0
 	p.gone = k.carried - n.looseSum(p)
 	for _, e := range p.crossed {
@@ -128,12 +128,12 @@ func (n *Network) loosen() {
 		if !k.watched || k.held > 0 {
 			continue
 		}
-		most := 0.0
+		bound := 0.0
 		for _, e := range p.crossed {
 			c := &n.class[e.item]
-			most += c.all * n.bundlesCold[c.bundle].guard
+			bound += c.all * n.bundlesCold[c.bundle].guard
 		}
-		if p.maxLoad = most; most < calm*n.bar(l) {
+		if p.maxLoad = bound; bound < calm*n.bar(l) {
 			n.unwatch(l)
 			continue
 		}

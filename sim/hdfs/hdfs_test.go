@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
-	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -248,26 +247,6 @@ func TestRandomPairs(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
-	l := hdfs.NewLayout([]int32{0, 0, 1, 1, 2}, nil)
-	for _, c := range []struct {
-		copies []int32
-		node   int32
-		want   policy.Near
-	}{
-		{nil, 0, policy.NoPreference},
-		{[]int32{0, 2, 3}, 0, policy.NodeLocal},
-		{[]int32{0, 2, 3}, 2, policy.NodeLocal},
-		{[]int32{0, 2, 3}, 1, policy.RackLocal},
-		{[]int32{0, 2}, 3, policy.RackLocal},
-		{[]int32{0, 2}, 4, policy.OffRack},
-	} {
-		if got := l.Near(c.copies, c.node); got != c.want {
-			t.Errorf("copies on %v, node %d: %v; want %v", c.copies, c.node, got, c.want)
-		}
-	}
-}
-
 // The expected locality on one rack of N nodes with r copies: with m maps left, a node that is drawn at random holds
 // the block of none of them with probability q^m, q = 1 - r/N. If each heartbeat starts one map, a local one if there is
 // any, the share of a job of M maps that is not local is L(M) = q (1 - q^M) / ((1 - q) M) on average.
@@ -288,7 +267,7 @@ func TestOneRackLocality(t *testing.T) {
 			}
 			var sum, sum2 float64
 			for rep := range c.reps {
-				x := remoteShare(l, p, hdfs.Blocks{Key: uint64(rep), Count: c.maps, Replicas: replicas}, nodes, uint64(rep))
+				x := remoteShare(p, hdfs.Blocks{Key: uint64(rep), Count: c.maps, Replicas: replicas}, nodes, uint64(rep))
 				sum += x
 				sum2 += x * x
 			}
@@ -306,7 +285,7 @@ func TestOneRackLocality(t *testing.T) {
 }
 
 // remoteShare plays a job whose maps start one a heartbeat of random nodes.
-func remoteShare(l *hdfs.Layout, p hdfs.Placement, file hdfs.Blocks, nodes int32, seed uint64) float64 {
+func remoteShare(p hdfs.Placement, file hdfs.Blocks, nodes int32, seed uint64) float64 {
 	left := make([][]int32, file.Count)
 	for b := range left {
 		left[b] = p.Place(file, int64(b), nil)
@@ -314,8 +293,8 @@ func remoteShare(l *hdfs.Layout, p hdfs.Placement, file hdfs.Blocks, nodes int32
 	remote := 0.0
 	for beat := uint64(0); len(left) > 0; beat++ {
 		node := int32(workload.Uniform01(workload.Seed(seed, 77), beat) * float64(nodes))
-		best := max(slices.IndexFunc(left, func(on []int32) bool { return l.Near(on, node) == policy.NodeLocal }), 0)
-		if l.Near(left[best], node) != policy.NodeLocal {
+		best := max(slices.IndexFunc(left, func(on []int32) bool { return slices.Contains(on, node) }), 0)
+		if !slices.Contains(left[best], node) {
 			remote++
 		}
 		left = slices.Delete(left, best, best+1)

@@ -3,20 +3,17 @@ package hdfs
 import (
 	"cmp"
 	"slices"
-
-	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/near"
 )
 
 // Layout is a set of nodes in racks. Placements number the nodes by position: rack by rack, and within a rack in the given
 // order, so that a rack is a run of positions, and drawing a node inside or outside of it is one draw.
 type Layout struct {
-	node  []int32 // by position
-	at    []int32 // position of each node
-	rack  []int32 // by node, as given
-	runOf []int32 // by position: the run of its rack
-	runs  []run   // racks that have nodes
-	up    []bool  // by position: scale-up machines; nil: none
+	node     []int32 // by position
+	position []int32 // position of each node
+	rack     []int32 // by node, as given
+	runOf    []int32 // by position: the run of its rack
+	runs     []run   // racks that have nodes
+	scaleUp  []bool  // by position: scale-up machines; nil: none
 }
 
 // run is the positions from lo to hi-1.
@@ -25,7 +22,7 @@ type run struct{ lo, hi int32 }
 // NewLayout takes the rack of each node, and the nodes in the order of the description (nil: as numbered). An engine that
 // renumbers its nodes passes that order here, so that blocks are on the same machines regardless.
 func NewLayout(rackOf, order []int32) *Layout {
-	l := &Layout{rack: slices.Clone(rackOf), at: make([]int32, len(rackOf)), runOf: make([]int32, len(rackOf))}
+	l := &Layout{rack: slices.Clone(rackOf), position: make([]int32, len(rackOf)), runOf: make([]int32, len(rackOf))}
 	if order != nil {
 		l.node = slices.Clone(order)
 	} else {
@@ -35,7 +32,7 @@ func NewLayout(rackOf, order []int32) *Layout {
 	}
 	slices.SortStableFunc(l.node, func(a, b int32) int { return cmp.Compare(rackOf[a], rackOf[b]) })
 	for p, n := range l.node {
-		l.at[n] = int32(p)
+		l.position[n] = int32(p)
 		if p == 0 || rackOf[n] != rackOf[l.node[p-1]] {
 			l.runs = append(l.runs, run{lo: int32(p)})
 		}
@@ -48,9 +45,9 @@ func NewLayout(rackOf, order []int32) *Layout {
 
 // MarkScaleUp marks the scale-up machines.
 func (l *Layout) MarkScaleUp(is func(node int32) bool) {
-	l.up = make([]bool, len(l.node))
+	l.scaleUp = make([]bool, len(l.node))
 	for p, n := range l.node {
-		l.up[p] = is(n)
+		l.scaleUp[p] = is(n)
 	}
 }
 
@@ -68,15 +65,10 @@ func (l *Layout) mixed() bool {
 
 // kind is 1 for a scale-up machine, else 0.
 func (l *Layout) kind(position int32) int {
-	if l.up != nil && l.up[position] {
+	if l.scaleUp != nil && l.scaleUp[position] {
 		return 1
 	}
 	return 0
-}
-
-// Near returns the locality of a node for a block with these replicas.
-func (l *Layout) Near(copies []int32, node int32) policy.Near {
-	return near.Level(copies, l.rack, node)
 }
 
 // among counts the positions in taken that lie in r.

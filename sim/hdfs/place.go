@@ -57,7 +57,7 @@ func (p hadoop) Place(file Blocks, block int64, buf []int32) []int32 {
 	if r > 1 {
 		position := int32(-1)
 		if len(file.Others) > 0 {
-			position = p.in(file.Others, d.below(int32(len(file.Others))), p.runOf[buf[0]], buf, &d)
+			position = p.drawInRacks(file.Others, d.below(int32(len(file.Others))), p.runOf[buf[0]], buf, &d)
 		}
 		if position < 0 {
 			position = p.outside(p.rackOf(buf[0]), &d)
@@ -111,7 +111,7 @@ func (p hybrid) Place(file Blocks, block int64, buf []int32) []int32 {
 	r := p.copies(&file)
 	pick := [2]int32{p.draw(0, nil, &d), p.draw(1, nil, &d)}
 	if file.Writer > 0 {
-		at := p.at[file.Writer-1]
+		at := p.position[file.Writer-1]
 		pick[p.kind(at)] = at
 	}
 	buf = append(buf[:0], pick[0])
@@ -132,12 +132,12 @@ func (p hybrid) Place(file Blocks, block int64, buf []int32) []int32 {
 
 // draw draws a position of a machine of a kind that is not in taken; -1: none.
 func (p *hybrid) draw(kind int, taken []int32, d *draws) int32 {
-	of := p.kinds[kind]
-	if len(of) <= len(taken) {
+	positions := p.kinds[kind]
+	if len(positions) <= len(taken) {
 		return -1
 	}
 	for {
-		if at := of[d.below(int32(len(of)))]; !slices.Contains(taken, at) {
+		if at := positions[d.below(int32(len(positions)))]; !slices.Contains(taken, at) {
 			return at
 		}
 	}
@@ -146,26 +146,26 @@ func (p *hybrid) draw(kind int, taken []int32, d *draws) int32 {
 // first places the first replica.
 func (b *base) first(file *Blocks, d *draws, buf []int32) []int32 {
 	if file.Writer > 0 {
-		return append(buf[:0], b.at[file.Writer-1])
+		return append(buf[:0], b.position[file.Writer-1])
 	}
 	if n := int64(len(file.First)); n > 0 {
 		at := int32(min(int64(d.block>>8)*n/max(file.Count, 1), n-1))
-		if position := b.in(file.First, at, -1, nil, d); position >= 0 {
+		if position := b.drawInRacks(file.First, at, -1, nil, d); position >= 0 {
 			return append(buf[:0], position)
 		}
 	}
 	return append(buf[:0], d.below(int32(len(b.node))))
 }
 
-// in draws a position in a rack of a list, from a given one on, except a run; -1: they have none.
-func (b *base) in(racks []int32, at, except int32, taken []int32, d *draws) int32 {
+// drawInRacks draws a position in the first of the racks, from a given one on, that has a free one outside a run; -1: none has.
+func (b *base) drawInRacks(racks []int32, first, except int32, taken []int32, d *draws) int32 {
 	for range racks {
-		if i := slices.IndexFunc(b.runs, func(r run) bool { return b.rack[b.node[r.lo]] == racks[at] }); i >= 0 && int32(i) != except {
+		if i := slices.IndexFunc(b.runs, func(r run) bool { return b.rack[b.node[r.lo]] == racks[first] }); i >= 0 && int32(i) != except {
 			if position := b.runs[i].draw(taken, d); position >= 0 {
 				return position
 			}
 		}
-		at = (at + 1) % int32(len(racks))
+		first = (first + 1) % int32(len(racks))
 	}
 	return -1
 }
@@ -185,11 +185,11 @@ func (b *base) more(buf []int32, r int, d *draws) []int32 {
 	if len(buf) >= r {
 		return buf
 	}
-	most := int32((r-1)/len(b.runs) + 2)
+	limit := int32((r-1)/len(b.runs) + 2)
 	for len(buf) < r {
 		var position int32
 		for range maxDraws {
-			if position = b.all().draw(buf, d); b.rackOf(position).among(buf) < most {
+			if position = b.all().draw(buf, d); b.rackOf(position).among(buf) < limit {
 				break
 			}
 		}

@@ -77,7 +77,7 @@ func (w *Worker) cancel(a int32) {
 	ac := &w.acts[a]
 	switch {
 	case ac.where >= 0:
-		d := w.at(ac.where)
+		d := w.advanced(ac.where)
 		if w.acts[a].where >= 0 { // it did not finish just now
 			d.Stop(node.ID(ac.id))
 		}
@@ -89,8 +89,8 @@ func (w *Worker) cancel(a int32) {
 
 func (w *Worker) data(a int32) uint64 { return uint64(w.acts[a].serial)<<32 | uint64(uint32(a)) }
 
-// at returns a device advanced to now, to be changed. What finishes on the way is handled at the end of this call.
-func (w *Worker) at(d int32) *node.Device {
+// advanced returns a device advanced to now, to be changed. What finishes on the way is handled at the end of this call.
+func (w *Worker) advanced(d int32) *node.Device {
 	v := &w.devices[d]
 	w.pass()
 	v.Advance(w.now, w.collect)
@@ -103,7 +103,7 @@ func (w *Worker) at(d int32) *node.Device {
 
 // work puts an activity on a device.
 func (w *Worker) work(a, device int32, units float64) {
-	d := w.at(device)
+	d := w.advanced(device)
 	ac := &w.acts[a]
 	ac.where, ac.id = device, int32(d.Start(units*w.devices[device].pace, w.data(a)))
 }
@@ -175,15 +175,15 @@ const (
 func (w *Worker) transfer(a int32) {
 	for {
 		ac := &w.acts[a]
-		from, to := w.stores[ac.store].node, w.tasks[ac.task].node
+		src, dst := w.stores[ac.store].node, w.tasks[ac.task].node
 		ac.stage++
 		switch ac.stage {
 		case reading:
 			w.work(a, w.stores[ac.store].device, ac.units)
 			return
 		case carrying:
-			if from != to && w.net != nil {
-				w.net.start(w, a, from, to, ac.bytes)
+			if src != dst && w.net != nil {
+				w.net.start(w, a, src, dst, ac.bytes)
 				return
 			}
 		default:

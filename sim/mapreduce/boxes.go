@@ -25,22 +25,22 @@ var (
 )
 
 // group assigns nodes to machines: by node, in the engine's order, the number of its box.
-func group(described, c *cluster.Cluster, per int) (of []int32, boxes int) {
+func group(described, c *cluster.Cluster, per int) (boxOf []int32, boxes int) {
 	per = max(per, 1)
-	at := make(map[string]int32, len(described.Nodes))
+	position := make(map[string]int32, len(described.Nodes))
 	for i := range described.Nodes {
-		at[described.Nodes[i].Name] = int32(i / per)
+		position[described.Nodes[i].Name] = int32(i / per)
 	}
-	of = make([]int32, len(c.Nodes))
+	boxOf = make([]int32, len(c.Nodes))
 	for i := range c.Nodes {
-		of[i] = at[c.Nodes[i].Name]
+		boxOf[i] = position[c.Nodes[i].Name]
 	}
-	return of, (len(c.Nodes) + per - 1) / per
+	return boxOf, (len(c.Nodes) + per - 1) / per
 }
 
 // build makes the devices of all machines. A machine that several nodes share has the kind of the first of them.
 func (w *Worker) build(described, c *cluster.Cluster) {
-	of, n := group(described, c, w.model.PerMachine)
+	boxOf, n := group(described, c, w.model.PerMachine)
 	w.boxes = make([]box, n)
 	per := max(w.model.PerMachine, 1)
 	for b := range w.boxes {
@@ -57,7 +57,7 @@ func (w *Worker) build(described, c *cluster.Cluster) {
 	}
 	w.peak = w.used
 	for i := range c.Nodes {
-		b := of[i]
+		b := boxOf[i]
 		x := &w.boxes[b]
 		if x.disks == nil {
 			x.cpu = w.device(x.CPU, b, 1)
@@ -92,8 +92,8 @@ func (t *Times) add(o Times, times float64) {
 
 // point is the processors' times up to an instant.
 type point struct {
-	at    float64
-	times Times
+	instant float64
+	times   Times
 }
 
 // pass accounts the processors' time up to now.
@@ -105,7 +105,7 @@ func (w *Worker) pass() {
 	w.times.add(w.rate, dt)
 	w.passed = w.now
 	w.lately = append(w.lately, point{w.now, w.times})
-	for w.late+1 < len(w.lately) && w.lately[w.late+1].at <= w.now-window {
+	for w.late+1 < len(w.lately) && w.lately[w.late+1].instant <= w.now-window {
 		w.late++
 	}
 	if w.late > 256 && 2*w.late > len(w.lately) {
@@ -143,25 +143,25 @@ func (w *Worker) CPUIdle() float64 { return w.Lately().Idle }
 func (w *Worker) Lately() Times {
 	w.enter()
 	w.pass()
-	from := max(0, w.now-window)
-	if w.now <= from {
+	start := max(0, w.now-window)
+	if w.now <= start {
 		return Times{Idle: 1} // nothing has happened yet
 	}
 	var a, z point // from lies between them, and the rate is constant in between
 	points := w.lately[w.late:]
-	if points[0].at > from {
+	if points[0].instant > start {
 		z = points[0]
 	} else if a, z = points[0], points[0]; len(points) > 1 {
 		z = points[1]
 	}
 	mean := w.times
 	mean.add(a.times, -1)
-	if z.at > a.at {
-		part := (from - a.at) / (z.at - a.at)
+	if z.instant > a.instant {
+		part := (start - a.instant) / (z.instant - a.instant)
 		mean.add(z.times, -part)
 		mean.add(a.times, part)
 	}
-	scale := 1 / (w.cores * (w.now - from))
+	scale := 1 / (w.cores * (w.now - start))
 	return Times{Busy: max(0, scale*mean.Busy), Wait: max(0, scale*mean.Wait), Idle: max(0, scale*mean.Idle)}
 }
 
@@ -174,11 +174,11 @@ type Reading struct {
 }
 
 // Read returns the state at an instant between the engine's last event and its next: for sinks that receive samples.
-func (w *Worker) Read(at unit.Time) Reading {
+func (w *Worker) Read(instant unit.Time) Reading {
 	w.enter()
 	w.pass()
 	r := Reading{CPU: w.times, Processors: w.cores, Disk: w.used, Peak: w.peak}
-	r.CPU.add(w.rate, max(0, at.Seconds()-w.now))
+	r.CPU.add(w.rate, max(0, instant.Seconds()-w.now))
 	return r
 }
 

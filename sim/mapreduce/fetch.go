@@ -51,7 +51,7 @@ func (w *Worker) openSources(tk *task, s *stage) {
 func (s *stage) expected(j *job) (n int64) {
 	for _, e := range s.edges {
 		if e.part > 0 {
-			n += j.stages[e.from].produced
+			n += j.stages[e.source].produced
 		}
 	}
 	return n
@@ -64,7 +64,7 @@ func (w *Worker) startFetching(t int32) {
 	if w.model.Fetch == ByHost {
 		j := tk.job
 		for i, e := range j.stages[tk.stage].edges {
-			order := j.stages[e.from].order
+			order := j.stages[e.source].order
 			if e.part == 0 || len(order) == 0 {
 				continue
 			}
@@ -83,10 +83,10 @@ func (w *Worker) offer(t int32, edge int, store int32) {
 		return // it reads the log
 	}
 	tk := &w.tasks[t]
-	at := int32(edge*len(w.stores)) + store
-	if src := &tk.sources[at]; !src.queued {
+	slot := int32(edge*len(w.stores)) + store
+	if src := &tk.sources[slot]; !src.queued {
 		src.queued = true
-		tk.turn.push(at)
+		tk.turn.push(slot)
 	}
 }
 
@@ -106,18 +106,18 @@ func (w *Worker) pump(t int32) {
 // pumpHost starts a transfer of all outputs ready at the next source, as far as they fit into the reduce's memory.
 func (w *Worker) pumpHost(t int32) bool {
 	tk := &w.tasks[t]
-	at, ok := tk.turn.pop()
+	slot, ok := tk.turn.pop()
 	if !ok {
 		return false
 	}
-	edge, store := int(at)/len(w.stores), at%int32(len(w.stores))
+	edge, store := int(slot)/len(w.stores), slot%int32(len(w.stores))
 	e := tk.job.stages[tk.stage].edges[edge]
-	src := &tk.sources[at]
-	n := tk.job.stages[e.from].ready[store] - src.taken
+	src := &tk.sources[slot]
+	n := tk.job.stages[e.source].ready[store] - src.taken
 	if most := tk.memory / e.part; float64(n) > most {
 		n = max(1, int32(most))
 	}
-	key := workload.Seed(tk.key, 1<<41|uint64(at)<<20) + uint64(src.taken)
+	key := workload.Seed(tk.key, 1<<41|uint64(slot)<<20) + uint64(src.taken)
 	src.taken += n
 	w.fetch(t, edge, store, n, key)
 	return true
@@ -127,7 +127,7 @@ func (w *Worker) pumpHost(t int32) bool {
 func (w *Worker) pumpMap(t int32) bool {
 	tk := &w.tasks[t]
 	for i, e := range tk.job.stages[tk.stage].edges {
-		log := tk.job.stages[e.from].log
+		log := tk.job.stages[e.source].log
 		if at := tk.pos[i]; e.part > 0 && int(at) < len(log) {
 			tk.pos[i]++
 			w.fetch(t, i, log[at], 1, workload.Seed(tk.key, 1<<41|uint64(i)<<34)+uint64(at))
@@ -166,11 +166,11 @@ func (w *Worker) fetched(a int32) {
 	tk.fetched += ac.bytes
 	tk.segments += int64(ac.parts)
 	if w.model.Fetch == ByHost {
-		at := int32(int(ac.edge)*len(w.stores)) + ac.store
+		slot := int32(int(ac.edge)*len(w.stores)) + ac.store
 		e := tk.job.stages[tk.stage].edges[ac.edge]
-		src := &tk.sources[at]
-		if src.queued = tk.job.stages[e.from].ready[ac.store] > src.taken; src.queued {
-			tk.turn.push(at)
+		src := &tk.sources[slot]
+		if src.queued = tk.job.stages[e.source].ready[ac.store] > src.taken; src.queued {
+			tk.turn.push(slot)
 		}
 	}
 	w.pump(t)

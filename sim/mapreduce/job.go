@@ -37,8 +37,8 @@ type stage struct {
 
 // edge is a stage to fetch from.
 type edge struct {
-	from int
-	part float64 // bytes of one output for one task
+	source int
+	part   float64 // bytes of one output for one task
 }
 
 // reader is a stage that fetches.
@@ -76,14 +76,14 @@ func (w *Worker) newJob(wj *workload.Job, seq int64) *job {
 		}
 		perByte := ws.CyclesPerByte
 		for e, we := range ws.After {
-			from := &wj.Stages[we.From]
+			source := &wj.Stages[we.From]
 			bytes := float64(max(we.Shuffle, 0))
-			if from.Tasks > 0 {
-				j.stages[we.From].passes += bytes / float64(from.Tasks)
+			if source.Tasks > 0 {
+				j.stages[we.From].passes += bytes / float64(source.Tasks)
 				s.fetches += bytes / n
-				s.edges = append(s.edges, edge{from: we.From, part: bytes / n / float64(from.Tasks)})
+				s.edges = append(s.edges, edge{source: we.From, part: bytes / n / float64(source.Tasks)})
 			} else {
-				s.edges = append(s.edges, edge{from: we.From})
+				s.edges = append(s.edges, edge{source: we.From})
 			}
 			if bytes > 0 {
 				j.stages[we.From].readers = append(j.stages[we.From].readers, reader{i, e})

@@ -114,12 +114,12 @@ func (m *Model) Validate() error {
 		}
 	}
 	for _, c := range []struct {
-		what string
+		name string
 		v    float64
 	}{{"JVM start", m.JVMCycles}, {"map", m.MapCycles}, {"sort", m.SortCycles}, {"reduce", m.ReduceCycles},
 		{"merge", m.MergeCycles}, {"reduce sort", m.ReduceSortCycles}} {
 		if !(c.v >= 0 && c.v <= MaxCycles) {
-			return fail("%s cycles are %v: they must be between 0 and %v", c.what, c.v, float64(MaxCycles))
+			return fail("%s cycles are %v: they must be between 0 and %v", c.name, c.v, float64(MaxCycles))
 		}
 	}
 	switch {

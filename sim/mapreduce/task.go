@@ -45,7 +45,7 @@ type task struct {
 	index   int32 // among the running of its stage
 	acts    int32 // list of its activities; -1: none
 	store   int32 // the disk it writes to
-	from    int32 // the disk of its input
+	input   int32 // the disk of its input
 	phase   phase
 	merging bool
 	slow    float64 // slowdown of its steps
@@ -108,7 +108,7 @@ func (w *Worker) open(st *sim.Task) {
 		tk.total = w.mapSeconds(tk, s)
 	}
 	if s.reads > 0 {
-		tk.from = w.holder(st.ID, key)
+		tk.input = w.holder(st.ID, key)
 	}
 }
 
@@ -186,15 +186,15 @@ func (w *Worker) read(t int32, bytes float64, phase uint64) bool {
 		return false
 	}
 	tk := &w.tasks[t]
-	k := &w.stores[tk.from]
+	k := &w.stores[tk.input]
 	if k.node == tk.node {
 		w.stats.ReadLocal += bytes
-		return w.disk(t, tk.from, k.ReadUnits(bytes*tk.reach()), phase)
+		return w.disk(t, tk.input, k.ReadUnits(bytes*tk.reach()), phase)
 	}
 	w.stats.ReadRemote += bytes
 	a := w.begin(t, aRead)
 	ac := &w.acts[a]
-	ac.store, ac.bytes = w.tasks[t].from, bytes
+	ac.store, ac.bytes = w.tasks[t].input, bytes
 	units := k.ReadUnits(bytes * tk.reach())
 	ac.weight = units / k.rate
 	ac.units = noisy(units, w.model.Noise, workload.Seed(w.tasks[t].key, phase))

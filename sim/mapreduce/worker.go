@@ -222,7 +222,7 @@ func (w *Worker) Wake(what uint64) {
 		}
 		w.enter()
 		v.wake = unit.Never
-		w.at(int32(arg))
+		w.advanced(int32(arg))
 	case wakeTimer:
 		a := int32(uint32(arg))
 		if ac := &w.acts[a]; ac.where != onTimer || uint64(ac.serial)&(1<<22-1) != arg>>32 {

@@ -67,12 +67,12 @@ func (w *Worker) pipeline(buf []int32, writer int32, copies int, key uint64) []i
 			return true
 		}
 		k := uint64(len(w.machines))
-		at := workload.Seed(key, 1<<36+uint64(i)) % k
+		candidate := workload.Seed(key, 1<<36+uint64(i)) % k
 		found := int32(-1)
 		for range k {
-			n := int32(at)
-			if at++; at == k {
-				at = 0
+			n := int32(candidate)
+			if candidate++; candidate == k {
+				candidate = 0
 			}
 			if slices.Contains(buf, n) {
 				continue

@@ -111,28 +111,16 @@ func (d *Device) finish(id ID) float64 {
 // Share is a task's progress at an instant, if nothing changes before; from 0 to 1. It does not go beyond the next finish, which
 // changes the speed, and reads the virtual clock as pass will set it: so it never falls, though the clock may be coarse relative to a
 // small task.
-func (d *Device) Share(id ID, at float64) float64 {
+func (d *Device) Share(id ID, instant float64) float64 {
 	tk := &d.tasks[id]
 	if !(tk.units > 0) {
 		return 1
 	}
 	virtual := d.virtual
-	if at = min(at, d.due()); at > d.now {
-		virtual += d.speed * (at - d.now)
+	if instant = min(instant, d.due()); instant > d.now {
+		virtual += d.speed * (instant - d.now)
 	}
 	return min(1, max(0, 1-(d.finish(id)-virtual)/tk.units))
-}
-
-// Speed is each task's current rate, in units per second.
-func (d *Device) Speed() float64 { return d.speed }
-
-// SetRate changes the speed of a server from now on.
-func (d *Device) SetRate(rate float64) {
-	if !(rate > 0) || math.IsInf(rate, 0) {
-		panic("node: a device needs a positive rate")
-	}
-	d.spec.Rate = rate
-	d.crowd()
 }
 
 // Worked is the total work done, in units.
@@ -155,24 +143,24 @@ func (d *Device) due() float64 {
 
 // Advance moves the device's time forward to an instant, calling done for every task that finishes on the way, at the instant of
 // its finish. done may start and stop tasks; its task's ID is already free.
-func (d *Device) Advance(to float64, done func(id ID, data uint64)) {
+func (d *Device) Advance(end float64, done func(id ID, data uint64)) {
 	for len(d.heap) > 0 {
-		at := d.due()
-		if at > to {
+		instant := d.due()
+		if instant > end {
 			break
 		}
 		first := d.heap[0]
 		id := ID(first.ID)
 		data := d.tasks[id].data
-		d.pass(at)
+		d.pass(instant)
 		d.virtual = max(d.virtual, first.At) // exactly, so that simultaneous finishes stay simultaneous
 		d.remove(id)
 		if done != nil {
 			done(id, data)
 		}
 	}
-	if to > d.now {
-		d.pass(to)
+	if end > d.now {
+		d.pass(end)
 	}
 }
 

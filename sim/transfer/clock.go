@@ -33,10 +33,10 @@ func (w *Worker) wakeNetwork() {
 	if !ok {
 		return
 	}
-	at := max(unit.CeilSeconds(next), now)
-	if at == unit.Never {
+	instant := max(unit.CeilSeconds(next), now)
+	if instant == unit.Never {
 		return
 	}
-	w.plan = at
-	w.h.At(at, wakeNet)
+	w.plan = instant
+	w.h.At(instant, wakeNet)
 }

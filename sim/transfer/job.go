@@ -33,8 +33,8 @@ type stage struct {
 
 // need is one edge over which a stage receives data.
 type need struct {
-	from int32
-	each float64 // bytes from one task of that stage to one of this
+	source int32
+	each   float64 // bytes from one task of that stage to one of this
 }
 
 // made counts a stage's finished tasks by place: by node as they come, or by rack.
@@ -46,18 +46,18 @@ type made struct {
 
 // task is a running task.
 type task struct {
-	job     *job
-	stage   int32
-	node    int32
-	serial  uint32    // of its wake-up
-	left    int32     // active flows
-	ready   int32     // nodes with output for it and none of its connections
-	at      int       // its next fetch; -1: not begun
-	up      unit.Time // when its container has started up
-	length  unit.Time
-	number  int64
-	began   unit.Time // when its work began; -1: not yet
-	fetches []fetch
+	job       *job
+	stage     int32
+	node      int32
+	serial    uint32    // of its wake-up
+	left      int32     // active flows
+	ready     int32     // nodes with output for it and none of its connections
+	nextFetch int       // its next fetch; -1: not begun
+	upAt      unit.Time // when its container has started up
+	length    unit.Time
+	number    int64
+	began     unit.Time // when its work began; -1: not yet
+	fetches   []fetch
 }
 
 const serialBits = 23
@@ -68,7 +68,7 @@ type fetch struct {
 	edge    int16
 	optical bool // the flow goes over a circuit
 	place   int32
-	from    int32   // node of the place
+	node    int32   // node of the place
 	ready   float64 // bytes ready to be fetched
 	tasks   int64   // of that place (in the first fetch from racks: of all) whose output is fetched or in transit
 }
@@ -99,10 +99,10 @@ func (w *Worker) newJob(src *workload.Job, seq int64) *job {
 			}
 		}
 		for _, e := range s.After {
-			up := &src.Stages[e.From]
-			if e.Shuffle > 0 && up.Tasks > 0 && s.Tasks > 0 {
-				st.needs = append(st.needs, need{int32(e.From), float64(e.Shuffle) / float64(up.Tasks) / float64(s.Tasks)})
-				j.stages[e.From].feed(int32(i), up.Tasks, w.steps(up.Tasks, s.Tasks))
+			source := &src.Stages[e.From]
+			if e.Shuffle > 0 && source.Tasks > 0 && s.Tasks > 0 {
+				st.needs = append(st.needs, need{int32(e.From), float64(e.Shuffle) / float64(source.Tasks) / float64(s.Tasks)})
+				j.stages[e.From].feed(int32(i), source.Tasks, w.steps(source.Tasks, s.Tasks))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ type reader struct {
 
 // gather is the state of a stage whose output gathers. Of n readers in a rack, got of (n x outputs) are fetched or in transit.
 type gather struct {
-	on       bool
+	enabled  bool
 	all      int64   // readers of the stage
 	finished int64   // readers that are done
 	readers  []int64 // running, by rack
@@ -79,7 +79,7 @@ func (w *Worker) Gather(seq int64) {
 	n := len(w.rep)
 	for i := range j.stages {
 		if st := &j.stages[i]; len(st.needs) == 1 && len(j.src.Stages[i].After) == 1 {
-			st.gather = gather{on: true, all: j.src.Stages[i].Tasks, readers: make([]int64, n), got: make([]int64, n*n)}
+			st.gather = gather{enabled: true, all: j.src.Stages[i].Tasks, readers: make([]int64, n), got: make([]int64, n*n)}
 		}
 	}
 }
@@ -117,10 +117,10 @@ func (w *Worker) wakeSwitch() {
 }
 
 // fromEach fetches what each rack has produced since a task's last fetch; if it gathers, only from the task's own rack.
-func (w *Worker) fromEach(id int32, t *task, edge int16, up *stage, each float64, gathers bool) {
-	first := t.over(edge, len(w.rep))
+func (w *Worker) fromEach(id int32, t *task, edge int16, source *stage, each float64, gathers bool) {
+	first := t.fetchesOver(edge, len(w.rep))
 	own := w.rack[t.node]
-	for r, n := range up.made.tasks {
+	for r, n := range source.made.tasks {
 		src, f := int32(r), &t.fetches[first+r]
 		if n == f.tasks || gathers && src != own {
 			continue
@@ -141,7 +141,7 @@ func (w *Worker) fromEach(id int32, t *task, edge int16, up *stage, each float64
 		path := w.fromRack(src, t.node, uint64(id))
 		if o := w.optical; o != nil && src != own && bytes > o.threshold {
 			f.optical = true
-			path = append(w.path[:0], w.join(src, own, bytes), w.fab.In(w.at[t.node]))
+			path = append(w.path[:0], w.join(src, own, bytes), w.fab.In(w.fabricNode[t.node]))
 		}
 		w.send(id, t, first+r, bytes, path)
 	}
@@ -149,10 +149,10 @@ func (w *Worker) fromEach(id int32, t *task, edge int16, up *stage, each float64
 
 // missing reports whether output for a task of a stage that gathers has not been sent yet.
 func (w *Worker) missing(t *task, st *stage) bool {
-	if !st.gather.on {
+	if !st.gather.enabled {
 		return false
 	}
-	made := t.job.stages[st.needs[0].from].made.tasks
+	made := t.job.stages[st.needs[0].source].made.tasks
 	for i := range t.fetches {
 		if f := &t.fetches[i]; f.edge == 0 && f.tasks < made[f.place] {
 			return true
@@ -229,13 +229,13 @@ func (w *Worker) check(j *job, stage, src, dst int32, threshold float64) {
 	if src == dst || g.readers[dst] == 0 {
 		return
 	}
-	n := j.stages[nd.from].made.tasks[src]
-	at := int(src)*len(w.rep) + int(dst)
-	bytes := float64(g.readers[dst]*n-g.got[at]) * nd.each
+	n := j.stages[nd.source].made.tasks[src]
+	pair := int(src)*len(w.rep) + int(dst)
+	bytes := float64(g.readers[dst]*n-g.got[pair]) * nd.each
 	if bytes <= threshold {
 		return
 	}
-	g.got[at] = g.readers[dst] * n
+	g.got[pair] = g.readers[dst] * n
 	w.traffic.Shuffled += bytes
 	w.traffic.CrossRack += bytes
 	k := w.batches.Take()

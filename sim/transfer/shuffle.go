@@ -16,18 +16,18 @@ func (w *Worker) read(s *sim.Task, t *task, bytes float64) {
 	if len(w.nodes) == 0 || slices.Contains(w.nodes, s.Node) {
 		return
 	}
-	from := w.nodes[int(workload.Uniform01(uint64(s.Job), uint64(s.Number))*float64(len(w.nodes)))]
+	holder := w.nodes[int(workload.Uniform01(uint64(s.Job), uint64(s.Number))*float64(len(w.nodes)))]
 	for _, n := range w.nodes {
 		if w.rack[n] == w.rack[s.Node] {
-			from = n
+			holder = n
 			break
 		}
 	}
 	w.sync()
-	t.fetches = append(t.fetches, fetch{edge: -1, place: from})
-	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(from, s.Node, uint64(s.ID)))
+	t.fetches = append(t.fetches, fetch{edge: -1, place: holder})
+	w.send(s.ID, t, len(t.fetches)-1, bytes, w.between(holder, s.Node, uint64(s.ID)))
 	w.traffic.Read += bytes
-	w.leaves(w.rack[from], s.Node, bytes)
+	w.leaves(w.rack[holder], s.Node, bytes)
 }
 
 // more fetches what has been produced since a task's last fetch.
@@ -35,13 +35,13 @@ func (w *Worker) more(id int32, t *task, st *stage) {
 	w.sync()
 	for e := range st.needs {
 		nd := &st.needs[e]
-		switch up := &t.job.stages[nd.from]; {
+		switch source := &t.job.stages[nd.source]; {
 		case w.opt.Racks:
-			w.fromEach(id, t, int16(e), up, nd.each, st.gather.on)
-		case up.made.byRack:
-			w.fromRacks(id, t, int16(e), up, nd.each)
+			w.fromEach(id, t, int16(e), source, nd.each, st.gather.enabled)
+		case source.made.byRack:
+			w.fromRacks(id, t, int16(e), source, nd.each)
 		default:
-			w.fromNodes(id, t, int16(e), &up.made, nd.each)
+			w.fromNodes(id, t, int16(e), &source.made, nd.each)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 		}
 		bytes := float64(m.tasks[f.place]-f.tasks) * each
 		f.tasks = m.tasks[f.place]
-		if f.from = m.place[f.place]; f.from == t.node {
+		if f.node = m.place[f.place]; f.node == t.node {
 			continue
 		}
 		if f.ready == 0 && f.flow < 0 {
@@ -79,17 +79,17 @@ func (w *Worker) fromNodes(id int32, t *task, edge int16, m *made, each float64)
 // turn assigns a reader's free connections to nodes with output for it, one after the other. Readers begin at different nodes.
 func (w *Worker) turn(id int32, t *task) {
 	n := len(t.fetches)
-	if t.ready > 0 && t.at < 0 {
-		t.at = int(t.offset() * float64(n))
+	if t.ready > 0 && t.nextFetch < 0 {
+		t.nextFetch = int(t.offset() * float64(n))
 	}
-	for ; t.ready > 0 && int(t.left) < w.opt.Copiers; t.at++ {
-		i := t.at % n
+	for ; t.ready > 0 && int(t.left) < w.opt.Copiers; t.nextFetch++ {
+		i := t.nextFetch % n
 		if f := &t.fetches[i]; f.ready > 0 && f.flow < 0 {
 			bytes := f.ready
 			f.ready = 0
 			t.ready--
-			w.leaves(w.rack[f.from], t.node, bytes)
-			w.send(id, t, i, bytes, w.between(f.from, t.node, uint64(id)))
+			w.leaves(w.rack[f.node], t.node, bytes)
+			w.send(id, t, i, bytes, w.between(f.node, t.node, uint64(id)))
 		}
 	}
 }
@@ -100,8 +100,8 @@ func (t *task) offset() float64 {
 	return part
 }
 
-// over is the number of a task's first fetch over an edge. If there are none, it adds n, of the first places.
-func (t *task) over(edge int16, n int) (first int) {
+// fetchesOver returns the index of a task's first fetch over an edge. If there is none, it adds n, from the first n places.
+func (t *task) fetchesOver(edge int16, n int) (first int) {
 	for first < len(t.fetches) && t.fetches[first].edge != edge {
 		first++
 	}
@@ -116,13 +116,13 @@ func (t *task) over(edge int16, n int) (first int) {
 // fromRacks fetches from as many racks as a reader has connections. They are sampled by the racks' shares of the output, evenly
 // spaced, with an offset by the reader's number: over all readers each rack sends what it has. A connection that is still busy
 // gets more bytes from its current rack.
-func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float64) {
-	first := t.over(edge, w.opt.Copiers)
-	bytes := float64(up.ended-t.fetches[first].tasks) * each / float64(w.opt.Copiers)
+func (w *Worker) fromRacks(id int32, t *task, edge int16, source *stage, each float64) {
+	first := t.fetchesOver(edge, w.opt.Copiers)
+	bytes := float64(source.ended-t.fetches[first].tasks) * each / float64(w.opt.Copiers)
 	if bytes == 0 {
 		return
 	}
-	t.fetches[first].tasks = up.ended
+	t.fetches[first].tasks = source.ended
 	offset := t.offset()
 	rack, passed := 0, int64(0) // tasks in earlier racks
 	for k := range w.opt.Copiers {
@@ -133,9 +133,9 @@ func (w *Worker) fromRacks(id int32, t *task, edge int16, up *stage, each float6
 			w.touched()
 			continue
 		}
-		at := (float64(k) + offset) / float64(w.opt.Copiers) * float64(up.ended)
-		for float64(passed+up.made.tasks[rack]) <= at && rack+1 < len(up.made.tasks) {
-			passed += up.made.tasks[rack]
+		at := (float64(k) + offset) / float64(w.opt.Copiers) * float64(source.ended)
+		for float64(passed+source.made.tasks[rack]) <= at && rack+1 < len(source.made.tasks) {
+			passed += source.made.tasks[rack]
 			rack++
 		}
 		path := w.fromRack(int32(rack), t.node, uint64(id))
@@ -154,19 +154,19 @@ func (w *Worker) leaves(rack, to int32, bytes float64) {
 
 // between is the path from one node to another.
 func (w *Worker) between(from, to int32, key uint64) []flow.Link {
-	w.path = w.fab.Path(w.at[from], w.at[to], key, w.path[:0])
+	w.path = w.fab.Path(w.fabricNode[from], w.fabricNode[to], key, w.path[:0])
 	return w.path
 }
 
 // fromRack is the path from a rack as a whole to a node: there are many senders, so their own links are omitted. (In a DCell a path
 // may begin with a cable between servers.)
-func (w *Worker) fromRack(rack, to int32, key uint64) []flow.Link {
-	if rack == w.rack[to] {
-		return append(w.path[:0], w.fab.In(w.at[to]))
+func (w *Worker) fromRack(rack, dst int32, key uint64) []flow.Link {
+	if rack == w.rack[dst] {
+		return append(w.path[:0], w.fab.In(w.fabricNode[dst]))
 	}
 	from := w.rep[rack]
-	path := w.between(from, to, key)
-	if path[0] == w.fab.Out(w.at[from]) {
+	path := w.between(from, dst, key)
+	if path[0] == w.fab.Out(w.fabricNode[from]) {
 		return path[1:]
 	}
 	return path
@@ -217,11 +217,11 @@ func (w *Worker) made(t *task) {
 		m.tasks = append(m.tasks, 1)
 	}
 	st.ended++
-	for _, to := range st.feeds {
-		if down := &t.job.stages[to]; down.gather.on {
+	for _, target := range st.feeds {
+		if down := &t.job.stages[target]; down.gather.enabled {
 			w.sync()
 			for dst := range w.rep {
-				w.check(t.job, to, w.rack[t.node], int32(dst), w.optical.threshold)
+				w.check(t.job, target, w.rack[t.node], int32(dst), w.optical.threshold)
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func (w *Worker) forget(id int32, t *task) {
 	t.serial = (t.serial + 1) & (1<<serialBits - 1)
 	t.began, t.left, t.ready = -1, 0, 0
 	st := &t.job.stages[t.stage]
-	if st.gather.on {
+	if st.gather.enabled {
 		w.exited(t, st)
 	}
 	if k := slices.Index(st.running, id); k >= 0 {

@@ -55,13 +55,13 @@ const maxFlowsPerShuffle = 4096
 
 // Worker is a sim.Worker. It serves one run.
 type Worker struct {
-	opt  Options
-	h    sim.Host
-	net  *flow.Network
-	fab  *fabric.Fabric
-	rack []int32
-	rep  []int32 // a node of each rack
-	at   []int32 // node of the fabric, by node of the engine
+	opt        Options
+	h          sim.Host
+	net        *flow.Network
+	fab        *fabric.Fabric
+	rack       []int32
+	rep        []int32 // a node of each rack
+	fabricNode []int32 // node of the fabric, by node of the engine
 
 	jobs    map[int64]*job
 	spare   []*job
@@ -150,7 +150,7 @@ func (w *Worker) Bind(h sim.Host) error {
 
 // layOut maps the engine's nodes to the fabric's.
 func (w *Worker) layOut(c *cluster.Cluster) (err error) {
-	if w.at, err = w.fab.Numbers(c); err != nil {
+	if w.fabricNode, err = w.fab.Numbers(c); err != nil {
 		return err
 	}
 	w.rep = make([]int32, len(c.Racks))
@@ -186,7 +186,7 @@ func (w *Worker) Started(s *sim.Task) {
 	j := w.jobs[s.Job]
 	t := dense.At(&w.tasks, s.ID)
 	t.job, t.stage, t.node = j, int32(s.Stage), s.Node
-	t.up, t.length, t.began, t.left, t.ready, t.at = w.h.Now()+s.StartUp, s.Length, -1, 0, 0, -1
+	t.upAt, t.length, t.began, t.left, t.ready, t.nextFetch = w.h.Now()+s.StartUp, s.Length, -1, 0, 0, -1
 	t.number, t.fetches = s.Number, t.fetches[:0]
 	st := &j.stages[s.Stage]
 	if st.reads > 0 && s.Near != policy.NodeLocal {
@@ -198,7 +198,7 @@ func (w *Worker) Started(s *sim.Task) {
 	if len(st.needs) > 0 || !st.released {
 		w.more(s.ID, t, st)
 		st.running = append(st.running, s.ID)
-		if st.gather.on {
+		if st.gather.enabled {
 			w.entered(t, st)
 		}
 	}
@@ -210,7 +210,7 @@ func (w *Worker) begin(j *job, st *stage) {
 	st.begun = true
 	ended, tasks := int64(0), int64(0)
 	for _, n := range st.needs {
-		ended, tasks = ended+j.stages[n.from].ended, tasks+j.src.Stages[n.from].Tasks
+		ended, tasks = ended+j.stages[n.source].ended, tasks+j.src.Stages[n.source].Tasks
 	}
 	w.traffic.Readers++
 	w.traffic.Ready += float64(ended) / float64(tasks)
@@ -226,7 +226,7 @@ func (w *Worker) Released(seq int64, stage int) {
 		w.more(id, t, st)
 		w.beginIfReady(id, t)
 	}
-	if st.gather.on {
+	if st.gather.enabled {
 		w.rest(w.jobs[seq], int32(stage))
 	}
 }
@@ -237,7 +237,7 @@ func (w *Worker) beginIfReady(id int32, t *task) {
 	if t.left > 0 || t.ready > 0 || t.began >= 0 || !st.released || w.missing(t, st) {
 		return
 	}
-	t.began = max(t.up, w.h.Now())
+	t.began = max(t.upAt, w.h.Now())
 	w.waited(t, st)
 	w.h.At(t.began+t.length, wakeTask|uint64(t.serial)<<32|uint64(uint32(id)))
 }
@@ -245,7 +245,7 @@ func (w *Worker) beginIfReady(id int32, t *task) {
 // waited adds what a task held until now while it waited for other stages.
 func (w *Worker) waited(t *task, st *stage) {
 	if len(st.needs) > 0 {
-		w.traffic.Waited += max(0, w.h.Now()-t.up)
+		w.traffic.Waited += max(0, w.h.Now()-t.upAt)
 	}
 }
 

@@ -19,35 +19,35 @@ func (e *engine) newAM(a *app) error {
 	}
 	maps, reduces, ok := mapReduce(a.src)
 	unmanaged, like := a.rm.AM.IsZero(), e.timing.AMs
-	from, to := func(int) int32 { return mapPriority }, func(int) int32 { return reducePriority }
+	mapSide, reduceSide := func(int) int32 { return mapPriority }, func(int) int32 { return reducePriority }
 	switch {
 	case !ok || like == PlainAMs || unmanaged && (len(reduces) == 0 || like == SLSAMs):
-		a.m, from, to = newPlainAM(e, a), plainPriority, plainPriority
+		a.m, mapSide, reduceSide = newPlainAM(e, a), plainPriority, plainPriority
 	case like == SLSAMs:
 		a.m = newSLSAM(e, a, maps, reduces)
 	default: // an unmanaged AM: it has no container
 		a.m = newMapReduceAM(e, a, maps, reduces)
 	}
-	a.rm.Shuffles = shuffles(a.src, from, to)
-	a.rm.Racks = func(priority int32, num int64, to []int32) []int32 {
+	a.rm.Shuffles = shuffles(a.src, mapSide, reduceSide)
+	a.rm.Racks = func(priority int32, num int64, buf []int32) []int32 {
 		for i := range a.stages {
-			if s := &a.stages[i]; len(s.src.After) > 0 || from(i) != priority {
+			if s := &a.stages[i]; len(s.src.After) > 0 || mapSide(i) != priority {
 			} else if num < s.src.Tasks {
-				return e.racksOf(s, num, to)
+				return e.racksOf(s, num, buf)
 			} else {
 				num -= s.src.Tasks
 			}
 		}
-		return to[:0]
+		return buf[:0]
 	}
 	return nil
 }
 
 // shuffles declares what a job's stages pass to one another, by the priorities that its AM requests them at.
-func shuffles(j *workload.Job, from, to func(stage int) int32) (list []rm.Shuffle) {
+func shuffles(j *workload.Job, source, target func(stage int) int32) (list []rm.Shuffle) {
 	for i := range j.Stages {
 		for _, e := range j.Stages[i].After {
-			x := rm.Shuffle{From: from(e.From), To: to(i), Bytes: e.Shuffle}
+			x := rm.Shuffle{From: source(e.From), To: target(i), Bytes: e.Shuffle}
 			if k := slices.IndexFunc(list, func(y rm.Shuffle) bool { return y.From == x.From && y.To == x.To }); k >= 0 {
 				list[k].Bytes += x.Bytes
 			} else {

@@ -38,14 +38,14 @@ type app struct {
 	rec    sim.JobRecord
 
 	// The response to its next call: containers allocated, and those whose end is known.
-	got, told []*cont
-	held      []*cont        // whose tasks wait for other stages
-	logged    int64          // remaining calls in the script
-	pending   int64          // tasks that wait for a container
-	booked    unit.Resources // by released containers, times milliseconds
-	running   unit.Resources // by the others, at counted
-	counted   unit.Time      // 0: not since a container was released
-	tags      string         // see steering.tags
+	got, exited []*cont
+	held        []*cont        // whose tasks wait for other stages
+	logged      int64          // remaining calls in the script
+	pending     int64          // tasks that wait for a container
+	booked      unit.Resources // by released containers, times milliseconds
+	running     unit.Resources // by the others, at counted
+	counted     unit.Time      // 0: not since a container was released
+	tags        string         // see sensors.Tags
 }
 
 // stage is an application's state of one of its stages.
@@ -122,7 +122,7 @@ func (e *engine) newApp(src *workload.Job) *app {
 		a.rm.Input += src.Stages[i].Input
 		s := stage{src: &src.Stages[i], seed: sim.StageSeed(e.cfg.Seed, a.rec.Seq, i)}
 		if s.src.Hosts != nil {
-			s.hosts = e.places.of(s.src.Hosts)
+			s.hosts = e.places.hosts(s.src.Hosts)
 		} else if e.files.Places(s.src) {
 			s.hosts, s.files, s.file = e.places.all(), e.files, e.files.File(s.src, a.rec.Seq, i)
 		}
@@ -141,14 +141,14 @@ func (e *engine) alive(index uint64, serial int64) *app {
 }
 
 // added adds an application to the scheduler, as of an instant. fresh: it requests its AM's container, or its unmanaged AM starts.
-func (e *engine) added(a *app, at unit.Time, fresh bool) {
+func (e *engine) added(a *app, instant unit.Time, fresh bool) {
 	a.life = accepted
 	e.progress = e.now
 	if err := e.newAM(a); err != nil {
 		e.refuse(a, err)
 		return
 	}
-	if err := e.sched.Added(&a.rm, at); err != nil {
+	if err := e.sched.Added(&a.rm, instant); err != nil {
 		e.refuse(a, err)
 		return
 	}
@@ -241,7 +241,7 @@ func (e *engine) tick(a *app, again bool) {
 
 // allocate sends an application's requests and releases to the scheduler, and returns what was allocated and what has ended
 // since its last call. ok is false if the scheduler refused the request, and the application with it.
-func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, told []*cont, ok bool) {
+func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, exited []*cont, ok bool) {
 	e.giveBack = e.giveBack[:0]
 	release = slices.DeleteFunc(release, func(c *cont) bool { return c.gone }) // killed, and the AM does not know yet
 	for _, c := range release {
@@ -257,15 +257,15 @@ func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, told []*
 	for _, c := range release {
 		e.giveUp(c)
 	}
-	got, told = a.got, a.told
-	a.got, a.told = nil, nil
+	got, exited = a.got, a.exited
+	a.got, a.exited = nil, nil
 	for _, c := range got {
 		c.acquired, c.rc.Acquired = e.now, true
 		if c.gone { // lost with its node: the next response says so
-			a.told = append(a.told, c)
+			a.exited = append(a.exited, c)
 		}
 	}
-	return got, told, true
+	return got, exited, true
 }
 
 // taskDone counts a task.

@@ -18,7 +18,7 @@ type cont struct {
 	node   *node
 	slot   int32
 	serial int64
-	at     int // in app.conts
+	index  int // in app.conts
 
 	task     task
 	near     policy.Near
@@ -65,7 +65,7 @@ func (e *engine) launch(c *cont) {
 		return
 	}
 	c.onNode = true
-	c.node.on = append(c.node.on, c)
+	c.node.running = append(c.node.running, c)
 	c.node.fresh = append(c.node.fresh, c)
 }
 
@@ -82,7 +82,7 @@ func (e *engine) reported(c *cont) {
 		if c == a.am {
 			e.leaving = append(e.leaving, a)
 		} else {
-			a.told = append(a.told, c)
+			a.exited = append(a.exited, c)
 		}
 	}
 	e.freed(c)
@@ -98,7 +98,7 @@ func (e *engine) giveUp(c *cont) {
 	switch {
 	case !c.rc.Launched:
 		if c.onNode {
-			remove(&c.node.on, c)
+			remove(&c.node.running, c)
 			remove(&c.node.fresh, c)
 		}
 		e.freed(c)
@@ -112,8 +112,8 @@ func (e *engine) leave(c *cont) {
 	c.gone = true
 	a := c.app
 	last := len(a.conts) - 1
-	a.conts[last].at = c.at
-	a.conts[c.at] = a.conts[last]
+	a.conts[last].index = c.index
+	a.conts[c.index] = a.conts[last]
 	a.conts[last] = nil
 	a.conts = a.conts[:last]
 	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
@@ -179,7 +179,7 @@ func (e *engine) taken(killed []*rm.Container) {
 			continue
 		}
 		if !remove(&a.got, c) || c.acquired >= 0 {
-			a.told = append(a.told, c)
+			a.exited = append(a.exited, c)
 		}
 		e.giveUp(c)
 	}

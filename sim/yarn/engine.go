@@ -53,11 +53,9 @@ const (
 	evScript
 	evRound
 	evBeat
-	evSense  // a steering policy's sensors are read
-	evSteer  // it gets the sample
-	evAction // its write takes effect
-	evLost   // a node is lost; this kind and the next come last, see loop
-	evBack   // it returns
+	evSteer // a step of a steering policy's driver
+	evLost  // a node is lost; this kind and the next come last, see loop
+	evBack  // it returns
 
 	kindMask = uint64(0xff) << 56
 )
@@ -117,9 +115,9 @@ type engine struct {
 	sum      sim.Summary
 	err      error
 
-	wishes   wishes // scratch
-	on       []int32
-	giveBack []*rm.Container
+	wishes    wishes // scratch
+	holderBuf []int32
+	giveBack  []*rm.Container
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -211,11 +209,11 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 			e.sum.Partial = true
 			break
 		}
-		at := ev.At >> classBits
-		if at >= e.line.To {
-			e.line.Pass(at, e.sampled)
+		now := ev.At >> classBits
+		if now >= e.line.To {
+			e.line.Pass(now, e.sampled)
 		}
-		e.now, e.key = at, ev.At
+		e.now, e.key = now, ev.At
 		e.take(ev.What&kindMask, ev.What&^kindMask, int64(ev.Start))
 		for next := 0; next < len(e.ended); { // it may grow
 			c := e.ended[next]
@@ -277,8 +275,8 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 		e.lose(&e.nodes[arg], unit.Time(serial))
 	case evBack:
 		e.back(&e.nodes[arg])
-	default:
-		e.steering.take(kind, arg)
+	case evSteer:
+		e.steering.Step(arg)
 	}
 }
 

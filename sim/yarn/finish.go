@@ -1,10 +1,8 @@
 package yarn
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -16,11 +14,7 @@ func (e *engine) finish() {
 	}
 	for _, a := range e.byArrival() {
 		if a.life != ended {
-			a.rec.Outcome = sim.Unfinished
-			if !e.sum.Partial {
-				e.sum.Stuck++
-				a.rec.Reason = "can never finish: nothing runs any more, and " + e.whyStuck(a)
-			}
+			e.sum.Unfinished(&a.rec, func() string { return e.whyStuck(a) })
 		}
 		a.rec.Service = a.attained(e.now)
 		e.handOut(a)
@@ -31,35 +25,26 @@ func (e *engine) finish() {
 		}
 	}
 	if e.steering != nil {
-		e.sum.Receipts = e.steering.driver.Finish()
+		e.sum.Receipts = e.steering.Finish()
 	}
 	e.sum.Traffic = sim.TrafficOf(e.cfg.Worker)
 	e.report()
 }
 
 // sampled emits the interval that ends at an instant.
-func (e *engine) sampled(to unit.Time) {
-	if s, ok := e.cfg.Sink.(sim.JobSampler); ok {
-		s.SampleJobs(to, func(yield func(*sim.JobRecord, unit.Time) bool) {
-			for _, a := range e.byArrival() {
-				if !yield(&a.rec, a.attained(to)) {
-					return
-				}
+func (e *engine) sampled(end unit.Time) {
+	e.sample.Close(&e.line, end, &e.sum, e.cfg.Sink, func(yield func(*sim.JobRecord, unit.Time) bool) {
+		for _, a := range e.byArrival() {
+			if !yield(&a.rec, a.attained(end)) {
+				return
 			}
-		})
-	}
-	e.sample.Close(&e.line, to, &e.sum, e.cfg.Sink)
+		}
+	})
 }
 
 // byArrival lists the applications present in order of arrival.
-func (e *engine) byArrival() (list []*app) {
-	for _, a := range e.apps {
-		if a != nil {
-			list = append(list, a)
-		}
-	}
-	slices.SortFunc(list, func(a, b *app) int { return cmp.Compare(a.rec.Seq, b.rec.Seq) })
-	return list
+func (e *engine) byArrival() []*app {
+	return sensors.ByArrival(e.apps, func(a *app) int64 { return a.rec.Seq })
 }
 
 // attained is the container-time that an application has received.

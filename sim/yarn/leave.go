@@ -11,7 +11,8 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	e.progress = e.now
 	a.rec.Outcome, a.rec.Reason = o, why
 	if e.steering != nil {
-		e.steering.finish(a, o == sim.Finished)
+		a.counted = 0 // the sum of a job that has ended is exact
+		e.steering.JobEnded(a.src, e.sched.Leaf(&a.rm), o == sim.Finished, e.steering.service(a))
 	}
 	e.want(a, -a.pending)
 	if o == sim.Finished {
@@ -41,7 +42,7 @@ func (e *engine) detach(a *app) {
 	for len(a.conts) > 0 {
 		e.giveUp(a.conts[len(a.conts)-1])
 	}
-	a.got, a.told, a.held, a.am = nil, nil, nil, nil
+	a.got, a.exited, a.held, a.am = nil, nil, nil, nil
 	e.workerLeft(a)
 }
 

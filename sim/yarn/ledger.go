@@ -11,7 +11,7 @@ import (
 // are released.
 type ledger struct {
 	lines   []line
-	at      map[ledgerKey]int
+	index   map[ledgerKey]int
 	changed []int
 	asks    []rm.Ask
 }
@@ -29,13 +29,13 @@ type line struct {
 // add changes the count at one place.
 func (l *ledger) add(priority int32, place rm.Place, size unit.Resources, n int64) {
 	k := ledgerKey{priority, place}
-	i, ok := l.at[k]
+	i, ok := l.index[k]
 	if !ok {
-		if l.at == nil {
-			l.at = map[ledgerKey]int{}
+		if l.index == nil {
+			l.index = map[ledgerKey]int{}
 		}
 		i = len(l.lines)
-		l.at[k] = i
+		l.index[k] = i
 		l.lines = append(l.lines, line{Ask: rm.Ask{Priority: priority, Place: place}})
 	}
 	x := &l.lines[i]

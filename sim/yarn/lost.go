@@ -3,11 +3,10 @@ package yarn
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
 )
 
 // planLosses queues the losses of nodes.
@@ -15,20 +14,12 @@ func (e *engine) planLosses() error {
 	if len(e.cfg.Losses) > 0 && e.cfg.Script != nil {
 		return errors.New("the replay of a log cannot lose nodes: leave out the losses")
 	}
-	for _, l := range e.cfg.Losses {
-		n, ok := e.places.nodes[l.Node]
-		if !ok {
-			return fmt.Errorf("loss of node %q, which is not in the cluster", l.Node)
-		}
-		if l.At < 0 || l.For < 0 || l.At > workload.MaxSubmit || l.For > workload.MaxSubmit {
-			return fmt.Errorf("loss of node %q at %v for %v: out of range", l.Node, l.At, l.For)
-		}
-		e.push(l.At, thenLives, evLost|uint64(n), int64(l.For))
+	return sim.PlanLosses(e.cfg.Losses, e.cfg.Cluster, func(l *sim.Loss, node int32) {
+		e.push(l.At, thenLives, evLost|uint64(node), int64(l.For))
 		if l.For > 0 {
-			e.push(l.At+l.For, thenLives, evBack|uint64(n), 0)
+			e.push(l.At+l.For, thenLives, evBack|uint64(node), 0)
 		}
-	}
-	return nil
+	})
 }
 
 // lose removes a node with all its containers, for a time (0: for good). An AM learns of those that it had with its next call. The loss is
@@ -66,13 +57,13 @@ func (e *engine) lose(n *node, long unit.Time) {
 		unacquired := c.acquired < 0
 		e.reported(c)
 		if unacquired {
-			remove(&c.app.told, c) // once it has been told of the container
+			remove(&c.app.exited, c) // once it has been told of the container
 		}
 	}
-	clear(n.on)
+	clear(n.running)
 	clear(n.fresh)
 	clear(n.orders)
-	n.on, n.fresh, n.orders, n.first = n.on[:0], n.fresh[:0], n.orders[:0], unit.Never
+	n.running, n.fresh, n.orders, n.first = n.running[:0], n.fresh[:0], n.orders[:0], unit.Never
 	e.serial++
 	n.serial, n.soon, n.asleep = e.serial, false, true // a queued report is superseded
 	e.progress = e.now

@@ -71,11 +71,11 @@ func (m *mapReduceAM) call(a *app) {
 	}
 	surplus := m.surplus
 	m.surplus = nil
-	got, told, ok := e.allocate(a, m.ledger.send(), surplus)
+	got, exited, ok := e.allocate(a, m.ledger.send(), surplus)
 	if !ok {
 		return
 	}
-	for _, c := range told {
+	for _, c := range exited {
 		m.ended(a, c)
 	}
 	m.assign(a, got)

@@ -19,10 +19,10 @@ type node struct {
 	lost   int       // losses that it has not returned from
 	logged int64     // remaining reports in the script
 
-	on     []*cont   // with a process, oldest first
-	first  unit.Time // lower bound of their earliest end; Never: none is known
-	fresh  []*cont   // started since the last report
-	orders []*cont   // to be killed, order not yet sent
+	running []*cont   // with a process, oldest first
+	first   unit.Time // lower bound of their earliest end; Never: none is known
+	fresh   []*cont   // started since the last report
+	orders  []*cont   // to be killed, order not yet sent
 }
 
 // layOut creates the nodes. They sleep until the first application arrives.
@@ -75,12 +75,12 @@ func (e *engine) wake() {
 	}
 }
 
-// onGrid returns the first instant from + k*step at or after at.
-func onGrid(from, step, at unit.Time) unit.Time {
-	if at <= from {
-		return from - (from-at)/step*step
+// onGrid returns the first of origin + k*step that is not before an instant.
+func onGrid(origin, step, instant unit.Time) unit.Time {
+	if instant <= origin {
+		return origin - (origin-instant)/step*step
 	}
-	return from + (at-from+step-1)/step*step
+	return origin + (instant-origin+step-1)/step*step
 }
 
 // idle reports that no node has anything to report and there is no application to serve: until one arrives, reports and rounds
@@ -140,9 +140,9 @@ func (e *engine) beat(n *node, again bool) {
 // reportEnds notifies the scheduler of the containers whose processes have ended, in order of their ends.
 func (e *engine) reportEnds(n *node) {
 	var ended []*cont
-	kept := n.on[:0]
+	kept := n.running[:0]
 	n.first = unit.Never
-	for _, c := range n.on {
+	for _, c := range n.running {
 		if c.end <= e.cause() {
 			ended = append(ended, c)
 			continue
@@ -150,8 +150,8 @@ func (e *engine) reportEnds(n *node) {
 		kept = append(kept, c)
 		n.first = min(n.first, c.end)
 	}
-	clear(n.on[len(kept):])
-	n.on = kept
+	clear(n.running[len(kept):])
+	n.running = kept
 	slices.SortStableFunc(ended, func(a, b *cont) int { return cmp.Compare(a.end, b.end) })
 	for _, c := range ended {
 		e.reported(c)
@@ -159,11 +159,11 @@ func (e *engine) reportEnds(n *node) {
 }
 
 // endAt sets when a container's process ends on its node.
-func (e *engine) endAt(c *cont, at unit.Time) {
-	c.end = at
-	c.node.first = min(c.node.first, at)
-	e.horizon = max(e.horizon, at)
+func (e *engine) endAt(c *cont, instant unit.Time) {
+	c.end = instant
+	c.node.first = min(c.node.first, instant)
+	e.horizon = max(e.horizon, instant)
 	if e.timing.OutOfBand {
-		e.push(at, firstEnds, evEnd|uint64(c.slot), c.serial)
+		e.push(instant, firstEnds, evEnd|uint64(c.slot), c.serial)
 	}
 }

@@ -3,12 +3,12 @@ package yarn
 // pile is a FIFO list of tasks of some stages: first all that were never taken, stage by stage, then those put back. Tasks never
 // taken are counted, not stored.
 type pile struct {
-	a      *app
-	stages []int32
-	at     int   // stage in stages
-	next   int64 // its next task
-	again  []task
-	n      int64
+	a       *app
+	stages  []int32
+	current int   // stage in stages
+	next    int64 // its next task
+	again   []task
+	n       int64
 }
 
 func newPile(a *app, stages []int32) pile {
@@ -23,8 +23,8 @@ func newPile(a *app, stages []int32) pile {
 // seek moves to the first task of the stage that is next.
 func (p *pile) seek() {
 	p.next = 0
-	if p.at < len(p.stages) {
-		p.next = p.a.stages[p.stages[p.at]].first
+	if p.current < len(p.stages) {
+		p.next = p.a.stages[p.stages[p.current]].first
 	}
 }
 
@@ -34,13 +34,13 @@ func (s *stage) waiting() int64 { return s.src.Tasks - s.first }
 // take returns the first task.
 func (p *pile) take() task {
 	p.n--
-	for p.at < len(p.stages) {
-		i := p.stages[p.at]
+	for p.current < len(p.stages) {
+		i := p.stages[p.current]
 		if p.next < p.a.stages[i].src.Tasks {
 			p.next++
 			return task{i, p.next - 1}
 		}
-		p.at++
+		p.current++
 		p.seek()
 	}
 	t := p.again[0]
@@ -69,10 +69,10 @@ func (p *waitingPart) count(w *wishes, s *stage) {
 
 // count adds what the tasks of the pile want.
 func (p *pile) count(w *wishes) {
-	for k := p.at; k < len(p.stages); k++ {
+	for k := p.current; k < len(p.stages); k++ {
 		s := &p.a.stages[p.stages[k]]
 		next := s.first
-		if k == p.at {
+		if k == p.current {
 			next = p.next
 		}
 		if s.hosts == nil {

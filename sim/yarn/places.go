@@ -36,8 +36,8 @@ func newPlaces(c *cluster.Cluster) places {
 	return p
 }
 
-// of looks up the names of a stage's hosts.
-func (p *places) of(h *workload.Hosts) []hostPlace {
+// hosts looks up the names of a stage's hosts.
+func (p *places) hosts(h *workload.Hosts) []hostPlace {
 	out := make([]hostPlace, len(h.Names))
 	for i, name := range h.Names {
 		out[i] = p.find(name)
@@ -68,11 +68,11 @@ func (p *places) find(name string) hostPlace {
 }
 
 // number returns the number of a name; a new name gets the next one.
-func number(of map[string]int32, name string) int32 {
-	i, ok := of[name]
+func number(numbers map[string]int32, name string) int32 {
+	i, ok := numbers[name]
 	if !ok {
-		i = int32(len(of))
-		of[name] = i
+		i = int32(len(numbers))
+		numbers[name] = i
 	}
 	return i
 }
@@ -89,27 +89,27 @@ func (s *stage) row(num int64) []int32 {
 	return s.src.Hosts.Of[num]
 }
 
-// holders lists the cluster's nodes that hold a task's input, each once. It overwrites to.
-func (e *engine) holders(s *stage, num int64, to []int32) []int32 {
-	to = to[:0]
+// holders lists the cluster's nodes that hold a task's input, each once. It overwrites buf.
+func (e *engine) holders(s *stage, num int64, buf []int32) []int32 {
+	buf = buf[:0]
 	for _, h := range s.row(num) {
-		if n, _ := s.hosts[h].node.Node(); int(n) < len(e.nodes) && !slices.Contains(to, n) {
-			to = append(to, n)
+		if n, _ := s.hosts[h].node.Node(); int(n) < len(e.nodes) && !slices.Contains(buf, n) {
+			buf = append(buf, n)
 		}
 	}
-	return to
+	return buf
 }
 
 // wishes counts tasks' requests by place, in order of first appearance. The size at a place is that of the first task
 // there.
 type wishes struct {
-	asks []rm.Ask
-	at   map[rm.Place]int
+	asks  []rm.Ask
+	index map[rm.Place]int
 }
 
 func (w *wishes) reset() {
 	w.asks = append(w.asks[:0], rm.Ask{Place: rm.Anywhere})
-	clear(w.at)
+	clear(w.index)
 }
 
 // add counts one task.
@@ -129,13 +129,13 @@ func (w *wishes) add(s *stage, num int64) {
 func (w *wishes) addAll(size unit.Resources, n int64) { w.one(&w.asks[0], size, n) }
 
 func (w *wishes) place(p rm.Place, size unit.Resources) {
-	i, ok := w.at[p]
+	i, ok := w.index[p]
 	if !ok {
-		if w.at == nil {
-			w.at = map[rm.Place]int{}
+		if w.index == nil {
+			w.index = map[rm.Place]int{}
 		}
 		i = len(w.asks)
-		w.at[p] = i
+		w.index[p] = i
 		w.asks = append(w.asks, rm.Ask{Place: p})
 	}
 	w.one(&w.asks[i], size, 1)

@@ -18,7 +18,7 @@ func TestHostsThatLeft(t *testing.T) {
 		{rm.OnNode(2), rm.OnRack(0)}, {rm.OnNode(3), rm.OnRack(3)}, {rm.OnNode(2), rm.OnRack(2)},
 	}
 	for range 2 { // of two jobs
-		for i, got := range p.of(&workload.Hosts{Names: names}) {
+		for i, got := range p.hosts(&workload.Hosts{Names: names}) {
 			if got != want[i] {
 				t.Errorf("%s: %+v, want %+v", names[i], got, want[i])
 			}

@@ -48,11 +48,11 @@ func (m *plainAM) call(a *app) {
 	if m.unmanaged {
 		release = m.due(a, release)
 	}
-	got, told, ok := e.allocate(a, m.ask(a), release)
+	got, exited, ok := e.allocate(a, m.ask(a), release)
 	if !ok {
 		return
 	}
-	for _, c := range told {
+	for _, c := range exited {
 		m.ended(a, c)
 	}
 	for _, c := range got {
@@ -122,10 +122,10 @@ func (m *plainAM) ask(a *app) []rm.Ask {
 // containers, done as far as slow-start requires and with all their containers allocated.
 func (m *plainAM) mayOpen(a *app, i int32) bool {
 	for _, edge := range a.stages[i].src.After {
-		from := &a.stages[edge.From]
+		source := &a.stages[edge.From]
 		switch {
 		case a.complete(int32(edge.From)):
-		case m.unmanaged, !m.stages[edge.From].open, m.stages[edge.From].waiting.n > 0, float64(from.done) < edge.SlowStart*float64(from.src.Tasks):
+		case m.unmanaged, !m.stages[edge.From].open, m.stages[edge.From].waiting.n > 0, float64(source.done) < edge.SlowStart*float64(source.src.Tasks):
 			return false
 		}
 	}
@@ -179,10 +179,10 @@ func (m *plainAM) start(a *app, c *cont, t task) {
 		return
 	}
 	c.task, c.near, c.started = t, near, e.now
-	if from := max(e.now, e.script.answer); e.cfg.Worker != nil {
-		e.beginAt(c, from)
+	if start := max(e.now, e.script.answer); e.cfg.Worker != nil {
+		e.beginAt(c, start)
 	} else {
-		c.end = from + a.length(t)
+		c.end = start + a.length(t)
 		e.horizon = max(e.horizon, c.end)
 	}
 	a.rec.Near[near]++

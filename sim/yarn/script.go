@@ -9,7 +9,7 @@ import (
 // script is the state of a log's replay.
 type script struct {
 	instants []Instant
-	at       int
+	next     int
 	cause    unit.Time       // of the replayed instant; 0: itself
 	answer   unit.Time       // likewise
 	added    map[int64]bool  // jobs whose admission is logged
@@ -27,26 +27,26 @@ func (e *engine) startScript() error {
 	s := &e.script
 	s.instants = e.cfg.Script.Instants
 	s.added, s.calls, s.early = map[int64]bool{}, map[int64]int64{}, map[int64]bool{}
-	for i, in := range s.instants {
+	for i, instant := range s.instants {
 		switch {
-		case i > 0 && in.At < s.instants[i-1].At:
+		case i > 0 && instant.At < s.instants[i-1].At:
 			return fmt.Errorf("instant %d of the script lies before the one before it", i)
-		case in.At < 0:
+		case instant.At < 0:
 			return fmt.Errorf("instant %d of the script lies before the start", i)
-		case in.Kind == Beat && (in.Node < 0 || int(in.Node) >= len(e.nodes)):
-			return fmt.Errorf("instant %d of the script is a heartbeat of node %d of %d", i, in.Node, len(e.nodes))
+		case instant.Kind == Beat && (instant.Node < 0 || int(instant.Node) >= len(e.nodes)):
+			return fmt.Errorf("instant %d of the script is a heartbeat of node %d of %d", i, instant.Node, len(e.nodes))
 		}
-		switch in.Kind {
+		switch instant.Kind {
 		case Added:
-			s.added[in.Job] = true
+			s.added[instant.Job] = true
 		case Beat:
-			e.nodes[in.Node].logged++
+			e.nodes[instant.Node].logged++
 		case Tick:
-			s.calls[in.Job]++
+			s.calls[instant.Job]++
 		case Round:
 			e.round.logged++
 		default:
-			return fmt.Errorf("instant %d of the script is of unknown kind %d", i, in.Kind)
+			return fmt.Errorf("instant %d of the script is of unknown kind %d", i, instant.Kind)
 		}
 	}
 	e.nextScripted()
@@ -62,33 +62,33 @@ func (e *engine) cause() unit.Time {
 }
 
 func (e *engine) nextScripted() {
-	if s := &e.script; s.at < len(s.instants) {
-		e.push(s.instants[s.at].At, thenCalls, evScript, 0)
+	if s := &e.script; s.next < len(s.instants) {
+		e.push(s.instants[s.next].At, thenCalls, evScript, 0)
 	}
 }
 
 // scripted replays the next log entry. A node or AM without further entries continues at its own interval.
 func (e *engine) scripted() {
 	s := &e.script
-	in := s.instants[s.at]
-	s.at++
-	s.cause, s.answer = in.Cause, in.Answer
+	instant := s.instants[s.next]
+	s.next++
+	s.cause, s.answer = instant.Cause, instant.Answer
 	defer func() { s.cause, s.answer = 0, 0 }()
-	switch in.Kind {
+	switch instant.Kind {
 	case Added:
-		if a := e.bySeq(in.Job); a == nil {
-			s.early[in.Job] = true // not submitted yet, in this run: see arrive
+		if a := e.bySeq(instant.Job); a == nil {
+			s.early[instant.Job] = true // not submitted yet, in this run: see arrive
 		} else if a.life == submitted {
 			e.added(a, e.now, true)
 		}
 	case Beat:
-		n := &e.nodes[in.Node]
+		n := &e.nodes[instant.Node]
 		n.logged--
 		n.asleep = n.logged == 0 && e.idle()
 		e.beat(n, n.logged == 0)
 	case Tick:
-		s.calls[in.Job]--
-		if a := e.bySeq(in.Job); a != nil {
+		s.calls[instant.Job]--
+		if a := e.bySeq(instant.Job); a != nil {
 			a.logged--
 			if a.life == accepted && (a.am != nil || a.rm.AM.IsZero()) {
 				a.life = running // an AM that calls has registered

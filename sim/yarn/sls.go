@@ -14,11 +14,11 @@ import (
 // wait; since these include tasks whose container is in transit, more containers may come than there are tasks: they are
 // held, unused, until the job ends.
 type slsAM struct {
-	e         *engine
-	maps      phase
-	reduces   phase
-	stored    bool // a response is stored
-	got, told []*cont
+	e           *engine
+	maps        phase
+	reduces     phase
+	stored      bool // a response is stored
+	got, exited []*cont
 }
 
 // phase is the maps or the reduces of a job.
@@ -50,18 +50,18 @@ func (m *slsAM) call(a *app) {
 		return
 	}
 	asks := m.ask(a)
-	got, told, ok := m.e.allocate(a, asks, nil)
+	got, exited, ok := m.e.allocate(a, asks, nil)
 	if !ok {
 		return
 	}
-	m.got, m.told, m.stored = got, told, true
+	m.got, m.exited, m.stored = got, exited, true
 }
 
 // handle handles the stored response and reports whether the job is done.
 func (m *slsAM) handle(a *app) bool {
 	m.stored = false
-	for _, c := range m.told {
-		p := m.of(a, c.task)
+	for _, c := range m.exited {
+		p := m.phaseOf(a, c.task)
 		switch {
 		case p == nil: // never used
 		case c.killed:
@@ -83,11 +83,12 @@ func (m *slsAM) handle(a *app) bool {
 		}
 		m.start(a, c, p.waiting.take())
 	}
-	m.got, m.told = nil, nil
+	m.got, m.exited = nil, nil
 	return false
 }
 
-func (m *slsAM) of(a *app, t task) *phase {
+// phaseOf is the phase of a task; nil: the container was never used.
+func (m *slsAM) phaseOf(a *app, t task) *phase {
 	switch {
 	case t.stage < 0:
 		return nil
@@ -142,7 +143,9 @@ func (m *slsAM) ask(a *app) []rm.Ask {
 	return m.e.wishes.send(p.priority)
 }
 
-func (m *slsAM) priority(a *app, stage int) int32 { return m.of(a, task{stage: int32(stage)}).priority }
+func (m *slsAM) priority(a *app, stage int) int32 {
+	return m.phaseOf(a, task{stage: int32(stage)}).priority
+}
 
 // adopt is never called: State is refused.
 func (*slsAM) adopt(*app, *cont) {}

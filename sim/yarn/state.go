@@ -92,7 +92,7 @@ func (e *engine) begin() error {
 	if s == nil {
 		return nil
 	}
-	by, ok := e.sched.(rm.Recoverer)
+	recoverer, ok := e.sched.(rm.Recoverer)
 	switch {
 	case !ok:
 		return errors.New("this scheduler cannot start from a live state: use YARN's own, capacity or fair")
@@ -115,7 +115,7 @@ func (e *engine) begin() error {
 	}
 	for i, a := range apps {
 		if a.life == accepted && e.apps[a.rm.Index] == a { // not refused
-			e.hold(a, &s.Apps[i], by)
+			e.hold(a, &s.Apps[i], recoverer)
 		}
 	}
 	rm.Refresh(e.sched, int32(len(e.nodes)), e.now)
@@ -151,12 +151,12 @@ func (e *engine) enter(a *app, p *Present) {
 }
 
 // hold gives an application the containers that it holds.
-func (e *engine) hold(a *app, p *Present, by rm.Recoverer) {
+func (e *engine) hold(a *app, p *Present, recoverer rm.Recoverer) {
 	next := make([]int64, len(a.stages))
 	copy(next, p.Done)
 	for _, h := range p.Held {
 		if h.Stage == policy.AMStage {
-			c := e.recover(a, h, by, rm.Ask{Priority: rm.AMPriority, Size: a.rm.AM})
+			c := e.recover(a, h, recoverer, rm.Ask{Priority: rm.AMPriority, Size: a.rm.AM})
 			a.am, c.task = c, task{stage: policy.AMStage, num: -1}
 			if !p.Up {
 				start := e.timing.AMStart
@@ -169,7 +169,7 @@ func (e *engine) hold(a *app, p *Present, by rm.Recoverer) {
 			continue
 		}
 		ask := rm.Ask{Priority: a.m.priority(a, h.Stage), Size: a.stages[h.Stage].src.Ask}
-		c := e.recover(a, h, by, ask)
+		c := e.recover(a, h, recoverer, ask)
 		c.task = task{int32(h.Stage), next[h.Stage]}
 		next[h.Stage]++
 		a.m.adopt(a, c)
@@ -184,7 +184,7 @@ func (e *engine) recover(a *app, h Held, by rm.Recoverer, ask rm.Ask) *cont {
 	c.acquired, c.started = h.Since, h.Since+e.timing.ContainerStart
 	if m, plain := a.m.(*plainAM); !plain || !m.unmanaged { // an unmanaged AM starts no process
 		c.onNode, rc.Launched = true, true
-		c.node.on = append(c.node.on, c)
+		c.node.running = append(c.node.running, c)
 	}
 	return c
 }
@@ -199,27 +199,27 @@ func (e *engine) resume(a *app, c *cont) {
 }
 
 // newCont records a container allocated at an instant.
-func (e *engine) newCont(rc *rm.Container, at unit.Time) *cont {
+func (e *engine) newCont(rc *rm.Container, instant unit.Time) *cont {
 	a := e.apps[rc.App.Index]
 	e.serial++
 	c := e.conts.New()
 	*c = cont{
 		rc: rc, app: a, node: &e.nodes[rc.Node.Index], serial: e.serial, task: noTask, near: rc.Near, size: rc.Size, priority: rc.Priority,
-		allocated: at, acquired: -1, started: -1, ended: -1, end: unit.Never,
+		allocated: instant, acquired: -1, started: -1, ended: -1, end: unit.Never,
 	}
 	c.slot = e.slotNumbers.Take()
 	*dense.At(&e.slots, c.slot) = c
-	c.at = len(a.conts)
+	c.index = len(a.conts)
 	a.conts = append(a.conts, c)
 	e.live++
 	q := &e.line.Queues[a.queue]
 	q.Hold(e.now-e.line.From, c.size.Mem)
 	a.rec.Containers++
 	if a.rec.Start < 0 {
-		a.rec.Start = at
+		a.rec.Start = instant
 		q.Waiting--
 		q.Running++
 	}
-	a.rec.Start = min(a.rec.Start, at)
+	a.rec.Start = min(a.rec.Start, instant)
 	return c
 }

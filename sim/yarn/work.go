@@ -23,10 +23,10 @@ func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 	}
 }
 
-func (e *engine) doneAt(c *cont, at unit.Time) {
-	c.due = at
-	e.horizon = max(e.horizon, at)
-	e.push(at, firstEnds, evDone|uint64(c.slot), c.serial)
+func (e *engine) doneAt(c *cont, instant unit.Time) {
+	c.due = instant
+	e.horizon = max(e.horizon, instant)
+	e.push(instant, firstEnds, evDone|uint64(c.slot), c.serial)
 }
 
 // workDone counts a finished task, resumes those that waited for it, and ends the job after the last.

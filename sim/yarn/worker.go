@@ -88,10 +88,10 @@ func (e *engine) beginAt(c *cont, at unit.Time) {
 func (e *engine) hand(c *cont) {
 	a, t, node := c.app, c.task, c.node.rm.Index
 	s := &a.stages[t.stage]
-	e.on = e.holders(s, t.num, e.on)
+	e.holderBuf = e.holders(s, t.num, e.holderBuf)
 	c.handed = true
 	e.handed = sim.Task{
-		ID: c.slot, Stage: int(t.stage), Node: node, Near: near.Level(e.on, e.places.rackOf, node),
+		ID: c.slot, Stage: int(t.stage), Node: node, Near: near.Level(e.holderBuf, e.places.rackOf, node),
 		Job: a.rec.Seq, Number: t.num, Length: a.length(t), Slow: 1,
 	}
 	e.cfg.Worker.Started(&e.handed)
@@ -105,7 +105,7 @@ func (e *engine) stop(c *cont) {
 	}
 }
 
-// racksOf lists the racks that hold a task's input, each once. It overwrites to.
-func (e *engine) racksOf(s *stage, num int64, to []int32) []int32 {
-	return near.Racks(e.holders(s, num, to), e.places.rackOf)
+// racksOf lists the racks that hold a task's input, each once. It overwrites buf.
+func (e *engine) racksOf(s *stage, num int64, buf []int32) []int32 {
+	return near.Racks(e.holders(s, num, buf), e.places.rackOf)
 }

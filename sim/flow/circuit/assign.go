@@ -12,19 +12,19 @@ func Assign(weight []int64, n int) []int32 {
 	slack, seen := make([]int64, n+1), make([]bool, n+1)
 	for r := 1; r <= n; r++ {
 		row[0] = r
-		at := 0
+		column := 0
 		for c := range slack {
 			slack[c], seen[c] = math.MaxInt64, false
 		}
-		for row[at] != none {
-			seen[at] = true
-			from, delta, next := row[at], int64(math.MaxInt64), 0
+		for row[column] != none {
+			seen[column] = true
+			source, delta, next := row[column], int64(math.MaxInt64), 0
 			for c := 1; c <= n; c++ {
 				if seen[c] {
 					continue
 				}
-				if s := -weight[(from-1)*n+c-1] - u[from] - v[c]; s < slack[c] {
-					slack[c], way[c] = s, at
+				if s := -weight[(source-1)*n+c-1] - u[source] - v[c]; s < slack[c] {
+					slack[c], way[c] = s, column
 				}
 				if slack[c] < delta {
 					delta, next = slack[c], c
@@ -38,11 +38,11 @@ func Assign(weight []int64, n int) []int32 {
 					slack[c] -= delta
 				}
 			}
-			at = next
+			column = next
 		}
-		for at != 0 {
-			row[at] = row[way[at]]
-			at = way[at]
+		for column != 0 {
+			row[column] = row[way[column]]
+			column = way[column]
 		}
 	}
 	out := make([]int32, n)

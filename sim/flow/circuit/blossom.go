@@ -48,7 +48,7 @@ func newBlossoms(weight []int64, n int) *blossoms {
 	ints := func() []int { return make([]int, size) }
 	b := &blossoms{n: n, last: n, size: size, edges: make([]edge, size*size), label: make([]int64, size), match: ints(), slack: ints(), top: ints(), parent: ints(),
 		inner: make([]int, size*size), state: ints(), seen: ints(), petals: make([][]int, size)}
-	most := int64(0)
+	heaviest := int64(0)
 	for u := 1; u <= n; u++ {
 		b.top[u] = u
 		b.inner[u*size+u] = u
@@ -58,11 +58,11 @@ func newBlossoms(weight []int64, n int) *blossoms {
 				e.w = weight[(u-1)*n+v-1]
 			}
 			b.edges[u*size+v] = e
-			most = max(most, e.w)
+			heaviest = max(heaviest, e.w)
 		}
 	}
 	for u := 1; u <= n; u++ {
-		b.label[u] = most
+		b.label[u] = heaviest
 	}
 	return b
 }
@@ -96,23 +96,23 @@ func (b *blossoms) push(x int) {
 	}
 }
 
-func (b *blossoms) setTop(x, to int) {
-	b.top[x] = to
+func (b *blossoms) setTop(x, top int) {
+	b.top[x] = top
 	if x > b.n {
 		for _, p := range b.petals[x] {
-			b.setTop(p, to)
+			b.setTop(p, top)
 		}
 	}
 }
 
 // place is the position of a petal, at an even distance from the first: the blossom is turned round if necessary.
 func (b *blossoms) place(x, petal int) int {
-	at := slices.Index(b.petals[x], petal)
-	if at%2 == 1 {
+	place := slices.Index(b.petals[x], petal)
+	if place%2 == 1 {
 		slices.Reverse(b.petals[x][1:])
-		at = len(b.petals[x]) - at
+		place = len(b.petals[x]) - place
 	}
-	return at
+	return place
 }
 
 func (b *blossoms) setMatch(u, v int) {
@@ -122,12 +122,12 @@ func (b *blossoms) setMatch(u, v int) {
 		return
 	}
 	petal := b.inner[u*b.size+e.u]
-	at := b.place(u, petal)
-	for i := range at {
+	place := b.place(u, petal)
+	for i := range place {
 		b.setMatch(b.petals[u][i], b.petals[u][i^1])
 	}
 	b.setMatch(petal, v)
-	b.petals[u] = append(slices.Clone(b.petals[u][at:]), b.petals[u][:at]...)
+	b.petals[u] = append(slices.Clone(b.petals[u][place:]), b.petals[u][:place]...)
 }
 
 func (b *blossoms) augment(u, v int) {
@@ -207,9 +207,9 @@ func (b *blossoms) expand(x int) {
 		b.setTop(p, p)
 	}
 	petal := b.inner[x*b.size+b.edge(x, b.parent[x]).u]
-	at := b.place(x, petal)
+	place := b.place(x, petal)
 	list := b.petals[x]
-	for i := 0; i < at; i += 2 {
+	for i := 0; i < place; i += 2 {
 		odd, even := list[i], list[i+1]
 		b.parent[odd] = b.edge(even, odd).u
 		b.state[odd], b.state[even] = 1, 0
@@ -218,7 +218,7 @@ func (b *blossoms) expand(x int) {
 		b.push(even)
 	}
 	b.state[petal], b.parent[petal] = 1, b.parent[x]
-	for _, p := range list[at+1:] {
+	for _, p := range list[place+1:] {
 		b.state[p] = -1
 		b.setSlack(p)
 	}

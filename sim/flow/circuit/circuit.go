@@ -31,7 +31,7 @@ type Switch struct {
 	net     *flow.Network
 	pairs   []pair  // by input and output
 	busy    []int32 // pairs with flows, ascending
-	to      []int32 // configuration: output of each input; -1: none
+	output  []int32 // configuration: output of each input; -1: none
 	next    []int32 // configuration being set up
 	ready   unit.Time
 	matchAt unit.Time
@@ -52,12 +52,12 @@ func New(net *flow.Network, s Settings) *Switch {
 	if s.Ports < 1 || !(s.Rate > 0) || s.Delay < 0 || s.Interval <= s.Delay {
 		panic(fmt.Sprintf("circuit: invalid switch %+v", s))
 	}
-	c := &Switch{s: s, net: net, pairs: make([]pair, s.Ports*s.Ports), to: make([]int32, s.Ports), ready: unit.Never}
+	c := &Switch{s: s, net: net, pairs: make([]pair, s.Ports*s.Ports), output: make([]int32, s.Ports), ready: unit.Never}
 	for i := range c.pairs {
 		c.pairs[i].link = -1
 	}
-	for i := range c.to {
-		c.to[i] = -1
+	for i := range c.output {
+		c.output[i] = -1
 	}
 	return c
 }
@@ -66,8 +66,8 @@ func (c *Switch) index(src, dst int32) int32 { return src*int32(c.s.Ports) + dst
 
 // Join announces a flow between two racks and returns the link that it crosses.
 func (c *Switch) Join(now unit.Time, src, dst int32, bytes float64) flow.Link {
-	at := c.index(src, dst)
-	p := &c.pairs[at]
+	pair := c.index(src, dst)
+	p := &c.pairs[pair]
 	if p.link < 0 {
 		rate := 0.0
 		if c.connected(src, dst) {
@@ -79,8 +79,8 @@ func (c *Switch) Join(now unit.Time, src, dst int32, bytes float64) flow.Link {
 		c.matchAt = max(c.matchAt, (now+c.s.Interval-1)/c.s.Interval*c.s.Interval)
 	}
 	if p.flows++; p.flows == 1 {
-		i, _ := slices.BinarySearch(c.busy, at)
-		c.busy = slices.Insert(c.busy, i, at)
+		i, _ := slices.BinarySearch(c.busy, pair)
+		c.busy = slices.Insert(c.busy, i, pair)
 		p.offered = c.net.Carried(p.link) // without rounding errors of earlier flows
 	}
 	p.offered += bytes
@@ -92,17 +92,17 @@ func (c *Switch) More(src, dst int32, bytes float64) { c.pairs[c.index(src, dst)
 
 // Quit says that a flow has ended, with the bytes that it still had left.
 func (c *Switch) Quit(src, dst int32, left float64) {
-	at := c.index(src, dst)
-	p := &c.pairs[at]
+	pair := c.index(src, dst)
+	p := &c.pairs[pair]
 	p.offered -= left
 	if p.flows--; p.flows == 0 {
-		i, _ := slices.BinarySearch(c.busy, at)
+		i, _ := slices.BinarySearch(c.busy, pair)
 		c.busy = slices.Delete(c.busy, i, i+1)
 	}
 }
 
 // connected reports whether a rack can send to another one now.
-func (c *Switch) connected(src, dst int32) bool { return c.ready == unit.Never && c.to[src] == dst }
+func (c *Switch) connected(src, dst int32) bool { return c.ready == unit.Never && c.output[src] == dst }
 
 // Due is when Step must be called; Never: not before another Join.
 func (c *Switch) Due() unit.Time {
@@ -116,7 +116,7 @@ func (c *Switch) Due() unit.Time {
 func (c *Switch) Step(now unit.Time) {
 	if now >= c.ready {
 		c.ready = unit.Never
-		c.to, c.next = c.next, c.to
+		c.output, c.next = c.next, c.output
 		c.set(c.s.Rate)
 	}
 	if len(c.busy) == 0 || now < c.matchAt {
@@ -136,7 +136,7 @@ func (c *Switch) Step(now unit.Time) {
 
 // set gives all connected pairs a rate.
 func (c *Switch) set(rate float64) {
-	for src, dst := range c.to {
+	for src, dst := range c.output {
 		if dst < 0 {
 			continue
 		}
@@ -157,10 +157,10 @@ func (c *Switch) match() bool {
 	c.ports = slices.Compact(c.ports)
 	k := len(c.ports)
 	c.weight = append(c.weight[:0], make([]int64, k*k)...)
-	for _, at := range c.busy {
-		src, _ := slices.BinarySearch(c.ports, at/n)
-		dst, _ := slices.BinarySearch(c.ports, at%n)
-		bytes := max(1, int64(c.waiting(at/n, at%n)))
+	for _, pair := range c.busy {
+		src, _ := slices.BinarySearch(c.ports, pair/n)
+		dst, _ := slices.BinarySearch(c.ports, pair%n)
+		bytes := max(1, int64(c.waiting(pair/n, pair%n)))
 		c.weight[src*k+dst] += bytes
 		if c.s.Undirected {
 			c.weight[dst*k+src] += bytes
@@ -170,7 +170,7 @@ func (c *Switch) match() bool {
 	if c.s.Undirected {
 		pairs = Marry
 	}
-	c.next = slices.Grow(c.next[:0], len(c.to))[:len(c.to)]
+	c.next = slices.Grow(c.next[:0], len(c.output))[:len(c.output)]
 	for i := range c.next {
 		c.next[i] = -1
 	}
@@ -178,7 +178,7 @@ func (c *Switch) match() bool {
 	for src, dst := range pairs(c.weight, k) {
 		if dst >= 0 {
 			c.next[c.ports[src]] = c.ports[dst]
-			other = other || c.to[c.ports[src]] != c.ports[dst]
+			other = other || c.output[c.ports[src]] != c.ports[dst]
 		}
 	}
 	return other

@@ -115,7 +115,7 @@ func TestSwitch(t *testing.T) {
 		arrived, total, now := 0, 0.0, unit.Time(0)
 		left := rapid.IntRange(1, 25).Draw(t, "flows")
 		check := func() {
-			to, ok := c.to, c.ready == unit.Never
+			to, ok := c.output, c.ready == unit.Never
 			out := map[int32]bool{}
 			for src, dst := range to {
 				if dst >= 0 {

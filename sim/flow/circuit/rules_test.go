@@ -77,8 +77,8 @@ func TestMostBytesWaiting(t *testing.T) {
 	} {
 		net, c := set(3, x.undirected, x.flows...)
 		step(net, c, 0)
-		if step(net, c, 10*ms); !slices.Equal(c.to, x.want) {
-			t.Errorf("%s: %v, want %v", x.name, c.to, x.want)
+		if step(net, c, 10*ms); !slices.Equal(c.output, x.want) {
+			t.Errorf("%s: %v, want %v", x.name, c.output, x.want)
 		}
 	}
 }
@@ -161,8 +161,8 @@ func TestKeepsItsCircuits(t *testing.T) {
 	}
 	net.Start([]flow.Link{c.Join(2500*ms, 0, 1, 1)}, 1, flow.Options{})
 	step(net, c, 3*unit.Second)
-	if step(net, c, 3010*ms); c.Changes() != 2 || !slices.Equal(c.to, []int32{1, -1, 3, -1}) {
-		t.Errorf("one pair is new: %d changes, %v", c.Changes(), c.to)
+	if step(net, c, 3010*ms); c.Changes() != 2 || !slices.Equal(c.output, []int32{1, -1, 3, -1}) {
+		t.Errorf("one pair is new: %d changes, %v", c.Changes(), c.output)
 	}
 }
 

@@ -22,7 +22,7 @@ type Tasks struct {
 type Runs struct {
 	Place []int32 // distinct, rising
 	start []int32 // of each place, index into task; plus one at the end
-	at    []int32 // first entry of each place that may still be free
+	next  []int32 // first entry of each place that may still be free
 	skip  []int32 // by place without a free task: the distance to the next place that may have one
 	task  []int32
 
@@ -47,22 +47,22 @@ func newRuns(pairs []At) Runs {
 		r.task[i] = p.Task
 	}
 	r.missing -= len(r.Place) - 1
-	r.at, r.skip = slices.Clone(r.start), make([]int32, len(r.start))
+	r.next, r.skip = slices.Clone(r.start), make([]int32, len(r.start))
 	r.start = append(r.start, int32(len(pairs)))
 	return r
 }
 
 // sorted sorts pairs by place and task. Usually they are already ordered by task: then a counting sort by place suffices.
 func sorted(pairs []At) []At {
-	most := int32(0)
+	last := int32(0)
 	for i := range pairs {
-		most = max(most, pairs[i].Place)
-		if i > 0 && pairs[i].Task < pairs[i-1].Task || int(most) > 8*len(pairs) {
+		last = max(last, pairs[i].Place)
+		if i > 0 && pairs[i].Task < pairs[i-1].Task || int(last) > 8*len(pairs) {
 			slices.SortFunc(pairs, func(a, b At) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Task, b.Task)) })
 			return pairs
 		}
 	}
-	next := make([]int32, most+2) // position of the next pair of each place
+	next := make([]int32, last+2) // position of the next pair of each place
 	for _, p := range pairs {
 		next[p.Place+1]++
 	}
@@ -135,12 +135,12 @@ func (n *Tasks) Next(r *Runs, k int) (at int, t int64) {
 		if t = n.First(r, k); t >= 0 {
 			return k, t
 		}
-		from := k
+		start := k
 		k += int(max(1, r.skip[k]))
 		if k < len(r.Place) && r.skip[k] > 0 {
 			k += int(r.skip[k])
 		}
-		r.skip[from] = int32(k - from)
+		r.skip[start] = int32(k - start)
 	}
 	return k, -1
 }
@@ -156,11 +156,11 @@ func (n *Tasks) FirstAt(r *Runs, place int32) int64 {
 
 // First returns the first free task of the k-th place; -1: none.
 func (n *Tasks) First(r *Runs, k int) int64 {
-	for r.at[k] < r.start[k+1] {
-		if t := r.task[r.at[k]]; n.isFree(t) {
+	for r.next[k] < r.start[k+1] {
+		if t := r.task[r.next[k]]; n.isFree(t) {
 			return int64(t)
 		}
-		r.at[k]++
+		r.next[k]++
 	}
 	return -1
 }
@@ -194,8 +194,8 @@ func (n *Tasks) Take(t int64) { n.isTaken[t/64] |= 1 << uint(t%64) }
 func (n *Tasks) Put(t int64) {
 	n.isTaken[t/64] &^= 1 << uint(t%64)
 	n.next = min(n.next, t)
-	copy(n.Nodes.at, n.Nodes.start)
-	copy(n.Racks.at, n.Racks.start)
+	copy(n.Nodes.next, n.Nodes.start)
+	copy(n.Racks.next, n.Racks.start)
 	clear(n.Nodes.skip)
 	clear(n.Racks.skip)
 }

@@ -67,3 +67,23 @@ func TestBest(t *testing.T) {
 		}
 	})
 }
+
+func TestLevel(t *testing.T) {
+	rackOf := []int32{0, 0, 1, 1, 2}
+	for _, c := range []struct {
+		copies []int32
+		node   int32
+		want   policy.Near
+	}{
+		{nil, 0, policy.NoPreference},
+		{[]int32{0, 2, 3}, 0, policy.NodeLocal},
+		{[]int32{0, 2, 3}, 2, policy.NodeLocal},
+		{[]int32{0, 2, 3}, 1, policy.RackLocal},
+		{[]int32{0, 2}, 3, policy.RackLocal},
+		{[]int32{0, 2}, 4, policy.OffRack},
+	} {
+		if got := Level(c.copies, rackOf, c.node); got != c.want {
+			t.Errorf("copies on %v, node %d: %v; want %v", c.copies, c.node, got, c.want)
+		}
+	}
+}

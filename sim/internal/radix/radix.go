@@ -60,22 +60,22 @@ func (q *Queue) refill() {
 	q.buckets[0] = q.buckets[0][:0]
 	q.head = 0
 	b := bits.TrailingZeros64(q.used &^ 1)
-	from := q.buckets[b]
+	bucket := q.buckets[b]
 	q.used &^= 1<<uint(b) | 1
-	q.buckets[b] = from[:0]
-	if len(from) == 1 {
-		q.last = from[0].At
-		q.buckets[0] = append(q.buckets[0], from[0])
+	q.buckets[b] = bucket[:0]
+	if len(bucket) == 1 {
+		q.last = bucket[0].At
+		q.buckets[0] = append(q.buckets[0], bucket[0])
 		return
 	}
-	earliest := from[0].At
-	for i := range from {
-		earliest = min(earliest, from[i].At)
+	earliest := bucket[0].At
+	for i := range bucket {
+		earliest = min(earliest, bucket[i].At)
 	}
 	q.last = earliest
-	for i := range from {
-		to := bits.Len64(uint64(from[i].At^earliest)) & 63
-		q.buckets[to] = append(q.buckets[to], from[i])
+	for i := range bucket {
+		to := bits.Len64(uint64(bucket[i].At^earliest)) & 63
+		q.buckets[to] = append(q.buckets[to], bucket[i])
 		q.used |= 1 << uint(to)
 	}
 }

@@ -61,20 +61,20 @@ type change struct {
 	steer.Receipt
 	knob drive.Knob
 	text string    // a job's queue, or capacities
-	at   unit.Time // when it takes effect, if nothing else is written before
-	over bool      // it has taken effect or been dropped
+	due  unit.Time // when it takes effect, if nothing else is written before
+	done bool      // it has taken effect or been dropped
 }
 
 // maxIdleSamples limits consecutive samples without other queued events.
 const maxIdleSamples = 1000
 
 // New starts the driver. The phase of the file's polls is drawn from seed.
-func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (*Driver, error) {
+func New(e Engine, steerer steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (*Driver, error) {
 	r := &Driver{e: e, delays: d, journal: drive.MemoryJournal("rehearsal"), latest: map[drive.Knob]int{}}
 	if d.Poll > 0 {
 		r.file.phase = unit.Time(workload.Uniform01(seed, 0) * float64(d.Poll))
 	}
-	fresh := func() (steer.Steerer, error) { return who, nil }
+	fresh := func() (steer.Steerer, error) { return steerer, nil }
 	rules := drive.Rules{Scheme: r, Act: true, Queues: b.Queues, Journal: r.journal, PerHour: d.PerHour}
 	rules.New = func() (steer.Steerer, error) {
 		now, err := fresh()
@@ -83,7 +83,7 @@ func New(e Engine, who steer.Steerer, d steer.Delays, b steer.Bounds, seed uint6
 		}
 		return now, err
 	}
-	if a, ok := who.(steer.Declarer); ok {
+	if a, ok := steerer.(steer.Declarer); ok {
 		rules.Allow = func(k drive.Knob) error { return a.Allow(k.Kind, k.Property) }
 	}
 	if d.PerHour <= 0 {
@@ -259,7 +259,7 @@ func (r *Driver) value(k drive.Knob, number float64, text string) drive.Value {
 
 // configured is the last written value of a knob; it may not be in effect yet.
 func (r *Driver) configured(k drive.Knob) (drive.Value, error) {
-	if i, ok := r.latest[k]; ok && !r.changes[i].over {
+	if i, ok := r.latest[k]; ok && !r.changes[i].done {
 		c := &r.changes[i]
 		return r.value(k, c.New, c.text), nil
 	}
@@ -288,31 +288,31 @@ func (r *Driver) write(q *drive.Request) (answered bool) {
 		a.Why, asked = fmt.Sprintf("put back the value found (%v -> %v)", was, q.Value), now
 	}
 	i := len(r.changes)
-	r.changes = append(r.changes, change{knob: k, text: q.Value.Text, at: now + r.delays.Job, Receipt: steer.Receipt{Action: a, Asked: asked, Back: back, New: q.Value.Number}})
+	r.changes = append(r.changes, change{knob: k, text: q.Value.Text, due: now + r.delays.Job, Receipt: steer.Receipt{Action: a, Asked: asked, Back: back, New: q.Value.Number}})
 	r.latest[k] = i
 	c := &r.changes[i]
 	switch {
 	case k.Kind != steer.SetQueue:
 	case r.delays.Poll > 0:
-		c.at = r.put(i)
+		c.due = r.put(i)
 	default:
-		c.at = now + r.delays.Queue
+		c.due = now + r.delays.Queue
 	}
 	if r.over {
 		return true
 	}
-	r.e.ActAt(c.at, i)
-	return c.at > now // an immediate change is made before anything else
+	r.e.ActAt(c.due, i)
+	return c.due > now // an immediate change is made before anything else
 }
 
 // Act carries out a due change. Changes written to the file are all loaded by the first poll that finds it old enough.
 func (r *Driver) Act(i int) {
 	now, c := r.now(), &r.changes[i]
 	switch {
-	case c.over:
+	case c.done:
 	case c.knob.Kind != steer.SetQueue || r.delays.Poll == 0:
 		err := r.carryOut(i, now)
-		if q := &r.asked; !r.done && q.Op == drive.Write && q.Knob == c.knob && c.at == now { // the driver waits for it
+		if q := &r.asked; !r.done && q.Op == drive.Write && q.Knob == c.knob && c.due == now { // the driver waits for it
 			r.run(drive.Answer{Err: err})
 		}
 	case now > r.file.changed+r.delays.Age: // else it was written again since: a later poll will load it
@@ -326,12 +326,12 @@ func (r *Driver) Act(i int) {
 
 func (r *Driver) carryOut(i int, now unit.Time) error {
 	c := &r.changes[i]
-	c.over, c.InForce = true, now
+	c.done, c.InForce = true, now
 	var err error
 	if c.Old, c.OldQueue, err = r.e.Get(c.knob); err == nil {
 		err = r.e.Set(c.knob, c.New, c.text)
 	}
-	if err == nil || c.at > c.Asked { // the driver reports a failed write itself: see onEvent
+	if err == nil || c.due > c.Asked { // the driver reports a failed write itself: see onEvent
 		c.Err = err
 		r.receipts = append(r.receipts, c.Receipt)
 	}
@@ -341,7 +341,7 @@ func (r *Driver) carryOut(i int, now unit.Time) error {
 // drop records that a change did not take effect.
 func (r *Driver) drop(i int, err error) {
 	c := &r.changes[i]
-	c.InForce, c.Err, c.over = r.now(), err, true
+	c.InForce, c.Err, c.done = r.now(), err, true
 	r.receipts = append(r.receipts, c.Receipt)
 }
 
@@ -360,22 +360,22 @@ type file struct {
 }
 
 // put writes a change into the file, and returns the poll that will read it if nothing else is written before.
-func (r *Driver) put(i int) (at unit.Time) {
+func (r *Driver) put(i int) (poll unit.Time) {
 	f := &r.file
 	f.changed = r.now()
-	at = f.phase // the first poll
-	if late := f.changed + r.delays.Age - at; late >= 0 {
-		at += (late/r.delays.Poll + 1) * r.delays.Poll
+	poll = f.phase // the first poll
+	if late := f.changed + r.delays.Age - poll; late >= 0 {
+		poll += (late/r.delays.Poll + 1) * r.delays.Poll
 	}
 	for n, w := range f.holds {
 		if r.changes[w].knob == r.changes[i].knob {
 			r.drop(w, errWrittenOver)
 			f.holds[n] = i
-			return at
+			return poll
 		}
 	}
 	f.holds = append(f.holds, i)
-	return at
+	return poll
 }
 
 // pass advances time after the run, in which only the driver's writes happen.
@@ -383,16 +383,16 @@ func (r *Driver) pass(until unit.Time) {
 	for {
 		next := -1
 		for i := range r.changes {
-			if c := &r.changes[i]; !c.over && c.at <= until && (next < 0 || c.at < r.changes[next].at) {
+			if c := &r.changes[i]; !c.done && c.due <= until && (next < 0 || c.due < r.changes[next].due) {
 				next = i
 			}
 		}
 		if next < 0 {
 			break
 		}
-		r.clock = max(r.clock, r.changes[next].at)
-		if r.Act(next); !r.changes[next].over { // the file was written again since
-			r.changes[next].at = unit.Never
+		r.clock = max(r.clock, r.changes[next].due)
+		if r.Act(next); !r.changes[next].done { // the file was written again since
+			r.changes[next].due = unit.Never
 		}
 	}
 	r.clock = max(r.clock, until)

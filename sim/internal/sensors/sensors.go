@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
@@ -101,44 +100,50 @@ func SetCapacities(parent, text string, set func(queue, property string, value f
 	return err
 }
 
-// Status is a finished job's status, as YARN names it.
-func Status(good bool) string {
-	if good {
-		return "SUCCEEDED"
+// Tags returns the tags that a job would have on a real cluster: its deadline and, with sizes, its input and its size in vcore-seconds,
+// if the workload tells it. Only a simulator knows the true size; it is computed once and kept.
+func Tags(kept *string, j *workload.Job, sizes bool, input unit.Bytes, size func() unit.Time) string {
+	if *kept != "" {
+		return *kept
 	}
-	return "FAILED"
-}
-
-// Tags returns the tag with the deadline that a job would have on a real cluster.
-func Tags(j *workload.Job) string {
-	if j.Deadline <= 0 {
-		return ""
+	tags := ""
+	if j.Deadline > 0 {
+		tags = "deadline:" + seconds(j.Deadline)
 	}
-	return "deadline:" + strconv.FormatFloat(j.Deadline.Seconds(), 'f', -1, 64)
-}
-
-// Sized adds the tags of a job whose user knows its input and its size, in vcore-seconds. The size is the true one: only a simulator knows it. 0: the
-// workload does not tell.
-func Sized(tags string, input unit.Bytes, size unit.Time) string {
+	if !sizes {
+		return tags
+	}
 	tags = strings.TrimPrefix(fmt.Sprintf("%s,input:%d", tags, input), ",")
-	if size > 0 {
-		tags += ",size:" + strconv.FormatFloat(size.Seconds(), 'f', -1, 64)
+	if t := size(); t > 0 {
+		tags += ",size:" + seconds(t)
 	}
+	*kept = tags
 	return tags
+}
+
+func seconds(t unit.Time) string { return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) }
+
+// Idle is the share of a cluster's cores that tasks leave idle; -1: it has none. A scheduler may overcommit cores.
+func Idle(used, total int64) float64 {
+	if total <= 0 {
+		return -1
+	}
+	return max(0, 1-float64(used)/float64(total))
+}
+
+// ByArrival lists the jobs present, in order of arrival. Entries of all may be nil.
+func ByArrival[J any](all []*J, seq func(*J) int64) []*J {
+	list := make([]*J, 0, len(all))
+	for _, j := range all {
+		if j != nil {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b *J) int { return cmp.Compare(seq(a), seq(b)) })
+	return list
 }
 
 // ByName sorts the queues of a snapshot.
 func ByName(queues []steer.Queue) {
 	slices.SortFunc(queues, func(a, b steer.Queue) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-// AsBooked returns a queue's name in a timeline, which is the one that jobs gave: with the root or without.
-func AsBooked(line *timeline.Timeline, name string) string {
-	short := strings.TrimPrefix(name, "root.")
-	for i := range line.Queues {
-		if q := line.Queues[i].Name; q == name || strings.TrimPrefix(q, "root.") == short {
-			return q
-		}
-	}
-	return name
 }

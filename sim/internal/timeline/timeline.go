@@ -1,7 +1,12 @@
 // Package timeline tracks what queues hold over time, for the engines' samples.
 package timeline
 
-import "github.com/yardmaster/yardmaster/unit"
+import (
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/unit"
+)
 
 // Queue counts what a queue holds. The time containers are held within an interval is the sum of their ends minus the
 // sum of their starts, both relative to the interval's beginning: two additions per container.
@@ -33,24 +38,12 @@ func (q *Queue) Yield(since unit.Time, mem int64) {
 	q.areaMem += float64(since) * float64(mem)
 }
 
-// Shift moves n containers of mem MiB in total from one queue to another.
-func Shift(from, to *Queue, since unit.Time, n, mem int64) {
-	from.Containers -= n
-	from.mem -= mem
-	from.area += n * int64(since)
-	from.areaMem += float64(since) * float64(mem)
-	to.Containers += n
-	to.mem += mem
-	to.area -= n * int64(since)
-	to.areaMem -= float64(since) * float64(mem)
-}
-
 // Timeline is the queues of a run, in order of first appearance, and virtual time cut into intervals of equal length.
 type Timeline struct {
 	Queues   []Queue
 	From, To unit.Time // the current interval
 	period   unit.Time
-	of       map[string]int32
+	indexOf  map[string]int32
 }
 
 // longest keeps container-microseconds within 63 bits on any cluster.
@@ -62,7 +55,7 @@ func New(period unit.Time) Timeline {
 		period = 10 * unit.Second
 	}
 	period = min(period, longest)
-	return Timeline{To: period, period: period, of: map[string]int32{}}
+	return Timeline{To: period, period: period, indexOf: map[string]int32{}}
 }
 
 // Index returns the index of a queue; "" is "default".
@@ -70,13 +63,47 @@ func (t *Timeline) Index(name string) int32 {
 	if name == "" {
 		name = "default"
 	}
-	if i, ok := t.of[name]; ok {
+	if i, ok := t.indexOf[name]; ok {
 		return i
 	}
 	i := int32(len(t.Queues))
-	t.of[name] = i
+	t.indexOf[name] = i
 	t.Queues = append(t.Queues, Queue{Name: name})
 	return i
+}
+
+// Part is what a job adds to the counters of its queue.
+type Part struct {
+	Containers, Mem, Pending int64
+	Started                  bool
+}
+
+// Move moves a job's part from a queue to another one, and returns its index. Jobs may have named that queue with the root or without.
+func (t *Timeline) Move(source int32, name string, now unit.Time, p Part) (target int32) {
+	short := strings.TrimPrefix(name, "root.")
+	if i := slices.IndexFunc(t.Queues, func(q Queue) bool { return strings.TrimPrefix(q.Name, "root.") == short }); i >= 0 {
+		name = t.Queues[i].Name
+	}
+	if target = t.Index(name); target == source {
+		return target
+	}
+	t.Queues[source].add(&p, now-t.From, -1)
+	t.Queues[target].add(&p, now-t.From, 1)
+	return target
+}
+
+// add adds (1) or removes (-1) a job's part.
+func (q *Queue) add(p *Part, since unit.Time, sign int64) {
+	q.Containers += sign * p.Containers
+	q.mem += sign * p.Mem
+	q.area -= sign * p.Containers * int64(since)
+	q.areaMem -= float64(sign) * float64(since) * float64(p.Mem)
+	q.Pending += sign * p.Pending
+	if p.Started {
+		q.Running += sign
+	} else {
+		q.Waiting += sign
+	}
 }
 
 // Pass closes every interval that ends at or before now: end is called for each, and calls Close. A period without events is one long

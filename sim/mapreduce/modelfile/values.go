@@ -149,7 +149,7 @@ func fetch(p *mapreduce.Fetch) func(*yamlfile.Node) error {
 }
 
 // percent reads 10% as of(10); the max is hi.
-func percent(p *float64, hi float64, of func(v float64) float64) func(*yamlfile.Node) error {
+func percent(p *float64, hi float64, convert func(v float64) float64) func(*yamlfile.Node) error {
 	return reader(func(n *yamlfile.Node, text string) error {
 		body, ok := strings.CutSuffix(text, "%")
 		if !ok && text != "0" {
@@ -157,7 +157,7 @@ func percent(p *float64, hi float64, of func(v float64) float64) func(*yamlfile.
 		}
 		v, err := float(n, strings.TrimSpace(body), 0, hi)
 		if err == nil {
-			*p = of(v)
+			*p = convert(v)
 		}
 		return err
 	})
