@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -15,7 +16,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"plain": plainText, "plural": plural, "seeds": seedsText, "cell": cell, "ours": ours, "stop": func(s string) string { return strings.TrimSuffix(s, ".") },
-	"inShort": inShort, "disagreements": disagreements, "checks": checkTables, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
+	"headline": headline, "picture": func(s StudyFinding) bool { return s.Pictured() }, "inShort": inShort, "causes": causes, "checks": checkTables, "fold": folded, "inBrief": inBrief, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
 	"groups": func(s StudyFinding) []groupFindings { return s.groups() }, "group": groupTables, "ground": ground,
 }).Parse(pageText))
 
@@ -55,16 +56,79 @@ func inShort(checks []CheckFinding) Table {
 	return t
 }
 
-// disagreements are the checks that do not hold, the strongest first.
-func disagreements(s StudyFinding) (bad []*CheckFinding) {
+// headline are the checks that the source is cited for; nil: the study names none, or none was judged.
+func headline(s StudyFinding) *Table {
+	t := &Table{Columns: []string{"check", "the source says", "source", "here", ""}}
+	for _, id := range s.Headline {
+		at := slices.IndexFunc(s.Checks, func(c CheckFinding) bool { return c.ID == id })
+		if at < 0 {
+			continue
+		}
+		c := &s.Checks[at]
+		word := map[Verdict]string{Pass: "holds", Miss: "**missed**", Vacuous: "says nothing", Unclear: "unclear", NotRun: "not judged", Record: "holds"}[c.Verdict]
+		if c.Verdict == Record && !c.Holds {
+			word = "**missed** (recorded)"
+		}
+		t.Rows = append(t.Rows, []string{c.ID, c.Text, cell(c.Paper), inBrief(c), word})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// cause is a reason with the checks that do not hold for it.
+type cause struct {
+	Text   string
+	Checks []*CheckFinding
+}
+
+// reference is a reason that points at that of another check.
+var reference = regexp.MustCompile(`^[Ss]ee (\S+)$`)
+
+// causes groups the checks that do not hold by their reason, and the strongest check first inside one; those that explain most come first.
+func causes(s StudyFinding) (all []cause) {
+	byID := map[string]*CheckFinding{}
+	for i := range s.Checks {
+		byID[s.Checks[i].ID] = &s.Checks[i]
+	}
+	unknown := cause{Text: "No cause is established."}
 	for _, strength := range []Strength{A, B, R} {
 		for i := range s.Checks {
-			if c := &s.Checks[i]; c.Strength == strength && c.Bad() {
-				bad = append(bad, c)
+			c := &s.Checks[i]
+			if c.Strength != strength || !c.Bad() {
+				continue
 			}
+			why := c.Why
+			if m := reference.FindStringSubmatch(why); m != nil && byID[m[1]] != nil && byID[m[1]].Why != "" {
+				why = byID[m[1]].Why
+			}
+			if why == "" {
+				unknown.Checks = append(unknown.Checks, c)
+				continue
+			}
+			text := strings.ToUpper(why[:1]) + strings.TrimSuffix(why[1:], ".") + "."
+			at := slices.IndexFunc(all, func(k cause) bool { return k.Text == text })
+			if at < 0 {
+				at = len(all)
+				all = append(all, cause{Text: text})
+			}
+			all[at].Checks = append(all[at].Checks, c)
 		}
 	}
-	return bad
+	slices.SortStableFunc(all, func(a, b cause) int { return len(b.Checks) - len(a.Checks) })
+	if len(unknown.Checks) > 0 {
+		all = append(all, unknown)
+	}
+	return all
+}
+
+// inBrief is the beginning of our figure; the table of all checks has the rest.
+func inBrief(c *CheckFinding) string { return clip(ours(c), 120) }
+
+// folded opens a part of the page that shows only its title until a reader opens it. A title is HTML, not Markdown.
+func folded(title string) string {
+	return "<details><summary>" + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(title) + "</summary>\n\n"
 }
 
 // checkTables are all checks, and the rules that they are judged by.
