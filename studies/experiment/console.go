@@ -21,35 +21,35 @@ type Console struct {
 func (c Console) Write(w io.Writer, f *Findings) {
 	for i := range f.Studies {
 		if i > 0 {
-			c.line(w, "")
+			fmt.Fprintln(w, "")
 		}
 		c.study(w, f, &f.Studies[i])
 	}
 	const named = 5
 	for i, fail := range f.Failures {
 		if i == named {
-			c.text(w, "", fmt.Sprintf("And %d other runs failed.", len(f.Failures)-named))
+			c.labelled(w, "", fmt.Sprintf("And %d other runs failed.", len(f.Failures)-named))
 			break
 		}
-		c.text(w, "", c.Ink.Bad("failed: ")+fmt.Sprintf("%s, seed %d: %s", fail.Experiment, fail.Seed, fail.Error))
+		c.labelled(w, "", c.Ink.Bad("failed: ")+fmt.Sprintf("%s, seed %d: %s", fail.Experiment, fail.Seed, fail.Error))
 	}
 	if f.Partial {
-		c.text(w, "", fmt.Sprintf("Partial: %d of %s were done. Each check is judged on the seeds that all of its experiments have.", f.Done, plural(f.Planned, "run")))
+		c.labelled(w, "", fmt.Sprintf("Partial: %d of %s were done. Each check is judged on the seeds that all of its experiments have.", f.Done, plural(f.Planned, "run")))
 	}
 }
 
 func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
-	c.text(w, "", c.Ink.Bold(s.Name)+": "+s.Title)
-	c.text(w, "", fmt.Sprintf("%s, %s", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))
-	c.line(w, "")
+	c.labelled(w, "", c.Ink.Bold(s.Name)+": "+s.Title)
+	c.labelled(w, "", fmt.Sprintf("%s, %s", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))
+	fmt.Fprintln(w, "")
 	c.checks(w, s)
 	if open := s.unjudged(); len(open) > 0 {
-		c.text(w, "", "Not judged, because experiments that they need were not run: "+brief(open, 8)+".")
-		c.line(w, "")
+		c.labelled(w, "", "Not judged, because experiments that they need were not run: "+brief(open, 8)+".")
+		fmt.Fprintln(w, "")
 	}
-	c.text(w, "", s.Summary())
+	c.labelled(w, "", s.Summary())
 	if slices.ContainsFunc(s.Checks, func(f CheckFinding) bool { return f.Verdict == Unclear }) {
-		c.text(w, "", fmt.Sprintf("What is unclear may hold over more seeds: give --seeds %d.", EnoughSeeds))
+		c.labelled(w, "", fmt.Sprintf("What is unclear may hold over more seeds: give --seeds %d.", EnoughSeeds))
 	}
 }
 
@@ -85,12 +85,12 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 			continue
 		}
 		if !some {
-			c.line(w, c.Ink.Faint(c.row(head, widths)[0]))
+			fmt.Fprintln(w, c.Ink.Faint(c.row(head, widths)[0]))
 			some = true
 		}
 		f := &s.Checks[i]
 		for _, line := range c.row(row, widths) {
-			c.line(w, c.mark(line, f))
+			fmt.Fprintln(w, c.mark(line, f))
 		}
 		if f.Verdict == Vacuous || f.Verdict == Record && f.Holds {
 			continue
@@ -101,7 +101,7 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		}
 	}
 	if some {
-		c.line(w, "")
+		fmt.Fprintln(w, "")
 	}
 }
 
@@ -186,17 +186,7 @@ func (c Console) mark(line string, f *CheckFinding) string {
 	return line
 }
 
-func (c Console) line(w io.Writer, s string) { fmt.Fprintln(w, s) }
-
-func (c Console) text(w io.Writer, indent, s string) {
-	if c.Width == 0 {
-		fmt.Fprintln(w, indent+s)
-		return
-	}
-	fmt.Fprint(w, term.Wrap(s, indent, c.Width))
-}
-
-// labelled writes a paragraph beside its label.
+// labelled writes a paragraph beside its label; "": none.
 func (c Console) labelled(w io.Writer, label, s string) {
 	if c.Width == 0 {
 		fmt.Fprintln(w, label+s)

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -194,22 +193,23 @@ func groupTables(all groupFindings) string {
 		for _, text := range g.about() {
 			para(text)
 		}
-		t := Table{Columns: []string{""}}
-		for _, e := range g.Experiments {
-			t.Columns = append(t.Columns, e.ID)
-		}
-		_, names, apart := g.setup()
-		for i, name := range names {
-			t.Rows = append(t.Rows, append([]string{name}, apart[i]...))
+		table := g.table()
+		t := Table{}
+		for _, c := range table.Columns {
+			t.Columns = append(t.Columns, c.Text)
 		}
 		var notes []string
-		for _, row := range g.reported() {
-			cells := []string{row.What}
-			for _, r := range row.Cells {
-				cells = append(cells, r.beside())
+		for _, row := range table.Rows {
+			cells := []string{row[0].Text}
+			for _, c := range row[1:] {
+				text := strings.TrimSuffix(c.Text+" "+c.Small, " ")
+				for _, source := range c.Below {
+					text = strings.TrimPrefix(source, besideSource) + " / " + text
+				}
+				cells = append(cells, text)
 			}
 			t.Rows = append(t.Rows, cells)
-			for _, note := range row.Notes {
+			for _, note := range row[0].Below {
 				if !slices.Contains(notes, note) {
 					notes = append(notes, note)
 				}
@@ -223,17 +223,6 @@ func groupTables(all groupFindings) string {
 		}
 	}
 	return b.String()
-}
-
-// beside is the source's figure beside ours.
-func (r *ReportedFinding) beside() string {
-	switch {
-	case r == nil:
-		return ""
-	case math.IsNaN(float64(r.Paper)):
-		return r.Ours.short()
-	}
-	return printed(r.Paper) + " / " + r.Ours.short()
 }
 
 // groundList is a list of what the findings rest on.
