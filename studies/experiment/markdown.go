@@ -15,7 +15,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"plain": plainText, "plural": plural, "seeds": seedsText, "cell": cell, "ours": ours, "stop": func(s string) string { return strings.TrimSuffix(s, ".") },
-	"headline": headline, "picture": func(s StudyFinding) bool { return s.Pictured() }, "inShort": inShort, "causes": causes, "checks": checkTables, "fold": folded, "inBrief": inBrief, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
+	"headline": headlineTable, "picture": func(s StudyFinding) bool { return s.Pictured() }, "inShort": inShort, "causes": causes, "checks": checkTables, "fold": folded, "inBrief": inBrief, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
 	"groups": func(s StudyFinding) []groupFindings { return s.groups() }, "group": groupTables, "ground": ground,
 }).Parse(pageText))
 
@@ -55,16 +55,24 @@ func inShort(checks []CheckFinding) Table {
 	return t
 }
 
-// headline are the checks that the source is cited for; nil: the study names none, or none was judged.
-func headline(s StudyFinding) *Table {
-	t := &Table{Columns: []string{"check", "the source says", "source", "here", ""}}
+// headline are the checks that the source is cited for.
+func (s *StudyFinding) headline() (all []*CheckFinding) {
 	for _, id := range s.Headline {
-		at := slices.IndexFunc(s.Checks, func(c CheckFinding) bool { return c.ID == id })
-		if at < 0 {
-			continue
+		for i := range s.Checks {
+			if c := &s.Checks[i]; c.ID == id {
+				all = append(all, c)
+			}
 		}
-		c := &s.Checks[at]
-		word := map[Verdict]string{Pass: "holds", Miss: "**missed**", Vacuous: "says nothing", Unclear: "unclear", NotRun: "not judged", Record: "holds"}[c.Verdict]
+	}
+	return all
+}
+
+// headlineTable has a row for each of them; nil: the study names none, or none was judged.
+func headlineTable(s StudyFinding) *Table {
+	t := &Table{Columns: []string{"check", "the source says", "source", "here", ""}}
+	words := map[Verdict]string{Pass: "holds", Miss: "**missed**", Vacuous: "says nothing", Unclear: "unclear", NotRun: "not judged", Record: "holds"}
+	for _, c := range s.headline() {
+		word := words[c.Verdict]
 		if c.Verdict == Record && !c.Holds {
 			word = "**missed** (recorded)"
 		}

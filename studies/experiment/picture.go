@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html"
@@ -40,32 +41,24 @@ func claims(s *StudyFinding) (all []claim) {
 		}
 		return v
 	}
-	for _, id := range s.Headline {
-		for i := range s.Checks {
-			c := &s.Checks[i]
-			source, ours := stated.FindAllStringSubmatch(c.Paper, -1), measured.FindAllStringSubmatch(c.Ours, -1)
-			if len(source) == 1 {
-				source = slices.Repeat(source, len(ours))
+	for _, c := range s.headline() {
+		source, ours := stated.FindAllStringSubmatch(c.Paper, -1), measured.FindAllStringSubmatch(c.Ours, -1)
+		if len(source) == 1 {
+			source = slices.Repeat(source, len(ours))
+		}
+		if !strings.Contains(c.Ours, " → ") || len(source) != len(ours) {
+			continue
+		}
+		label := html.EscapeString(clip(c.ID+": "+c.Text, 88))
+		for k, m := range ours {
+			row := claim{Label: label, Source: number(source[k][1]), Ours: Point{number(m[1]), number(cmp.Or(m[2], m[1])), number(cmp.Or(m[3], m[1]))}}
+			switch {
+			case source[k][2] != "":
+				row.Source = -row.Source
+			case !strings.ContainsAny(source[k][1][:1], "+-"):
+				continue // a share, not a change
 			}
-			if c.ID != id || !strings.Contains(c.Ours, " → ") || len(source) != len(ours) {
-				continue
-			}
-			for k, m := range ours {
-				row := claim{Source: number(source[k][1]), Ours: Point{number(m[1]), number(m[2]), number(m[3])}}
-				switch {
-				case source[k][2] != "":
-					row.Source = -row.Source
-				case !strings.ContainsAny(source[k][1][:1], "+-"):
-					continue // a share, not a change
-				}
-				if m[2] == "" {
-					row.Ours.Lo, row.Ours.Hi = row.Ours.Mean, row.Ours.Mean
-				}
-				if k == 0 {
-					row.Label = html.EscapeString(clip(c.ID+": "+c.Text, 88))
-				}
-				all = append(all, row)
-			}
+			all, label = append(all, row), ""
 		}
 	}
 	if len(all) < 3 {
