@@ -56,22 +56,21 @@ func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
 func (c Console) checks(w io.Writer, s *StudyFinding) {
 	head := [...]string{"check", "", "verdict", "source", "ours"}
 	var widths [len(head)]int
-	rows := make([][len(head)]string, 0, len(s.Checks))
-	add := func(row [len(head)]string) {
+	rows := [][len(head)]string{head}
+	var judged []*CheckFinding
+	for i := range s.Checks {
+		if f := &s.Checks[i]; f.Verdict != NotRun {
+			rows = append(rows, [len(head)]string{f.ID, string(f.Strength), f.Outcome(), cell(f.Paper), ours(f)})
+			judged = append(judged, f)
+		}
+	}
+	if len(judged) == 0 {
+		return
+	}
+	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
-	}
-	add(head)
-	for i := range s.Checks {
-		f := &s.Checks[i]
-		if f.Verdict == NotRun {
-			rows = append(rows, [len(head)]string{})
-			continue
-		}
-		row := [len(head)]string{f.ID, string(f.Strength), f.Outcome(), cell(f.Paper), ours(f)}
-		add(row)
-		rows = append(rows, row)
 	}
 	const limit = 44 // in a pipe, a longer source text shifts our figures on its own line only
 	widths[3] = min(widths[3], limit)
@@ -79,17 +78,9 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		fixed := widths[0] + widths[1] + widths[2] + 4*len(columnGap)
 		widths[3] = max(10, min(widths[3], (c.Width-fixed)*2/5))
 	}
-	some := false
-	for i, row := range rows {
-		if row[0] == "" {
-			continue
-		}
-		if !some {
-			fmt.Fprintln(w, c.Ink.Faint(c.row(head, widths)[0]))
-			some = true
-		}
-		f := &s.Checks[i]
-		for _, line := range c.row(row, widths) {
+	fmt.Fprintln(w, c.Ink.Faint(c.row(head, widths)[0]))
+	for i, f := range judged {
+		for _, line := range c.row(rows[i+1], widths) {
 			fmt.Fprintln(w, c.mark(line, f))
 		}
 		if f.Verdict == Vacuous || f.Verdict == Record && f.Holds {
@@ -100,9 +91,7 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 			c.labelled(w, "    why:  ", f.Why)
 		}
 	}
-	if some {
-		fmt.Fprintln(w, "")
-	}
+	fmt.Fprintln(w)
 }
 
 const columnGap = "  "
@@ -139,39 +128,28 @@ func (c Console) row(cells [5]string, widths [5]int) []string {
 	for _, width := range widths[:3] {
 		before += width + len(columnGap)
 	}
-	paper, our := []string{cells[3]}, []string{cells[4]}
+	columns := [5][]string{cells[:1], cells[1:2], cells[2:3], cells[3:4], cells[4:]}
 	if c.Width > 0 {
-		paper = wrapped(cells[3], widths[3])
-		our = wrapped(cells[4], max(20, c.Width-before-widths[3]-len(columnGap)))
+		columns[3] = wrapped(cells[3], widths[3])
+		columns[4] = wrapped(cells[4], max(20, c.Width-before-widths[3]-len(columnGap)))
 	}
 	var lines []string
-	for i := range max(len(paper), len(our)) {
+	for i := range max(len(columns[3]), len(columns[4])) {
 		var line strings.Builder
-		for k, text := range cells[:3] {
-			if i > 0 {
-				text = ""
+		for k, column := range columns {
+			text := ""
+			if i < len(column) {
+				text = column[i]
 			}
-			line.WriteString(pad(text, widths[k]) + columnGap)
+			fmt.Fprintf(&line, "%-*s%s", widths[k], text, columnGap)
 		}
-		line.WriteString(pad(nth(paper, i), widths[3]) + columnGap + nth(our, i))
 		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return lines
 }
 
-func nth(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return ""
-}
-
 func wrapped(s string, width int) []string {
 	return strings.Split(strings.TrimSuffix(term.Wrap(s, "", width), "\n"), "\n")
-}
-
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
 // mark colours the verdict of a line.

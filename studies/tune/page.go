@@ -151,6 +151,6 @@ func writePage() error {
 	}
 	slices.Reverse(versions)
 	_, err = evidence.Page(pageText, dir+".md", map[string]any{"Histories": histories(), "Developed": developed, "Versions": versions,
-		"Points": randomPoints, "Seeds": seeds, "Budget": budget}, map[string]any{"signed": signed})
+		"Points": randomPoints, "Seeds": seeds, "Budget": budget}, nil)
 	return err
 }
