@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerates the pages under docs/reproductions, each from a run of its whole study.
+# Regenerates the pages under docs/reproductions, each from a run of its whole study, and keeps the run's figures in data there.
 #
 #   scripts/reproductions.sh [--check]
 #
@@ -14,14 +14,17 @@ if [ "${1:-}" = --check ]; then
 	out=$(mktemp -d)
 	trap 'rm -rf "$out"' EXIT
 fi
-mkdir -p "$out"
+mkdir -p "$out/data"
 bin=$(mktemp)
 go build -o "$bin" ./studies
 
 # study page seeds [first]
 page() {
-	rm -f "$out/$2"
-	"$bin" reproduce "$1" --seeds "${SEEDS:-$3}" --seed "${4:-1}" --markdown "$out/$2" >/dev/null || [ -s "$out/$2" ]
+	rm -f "$out/$2" "$out/data/$1.json" "$out/data/$1.json.gz"
+	"$bin" reproduce "$1" --seeds "${SEEDS:-$3}" --seed "${4:-1}" --markdown "$out/$2" --json "$out/data/$1.json" >/dev/null || [ -s "$out/$2" ]
+	if [ "$(wc -c <"$out/data/$1.json")" -gt 200000 ]; then
+		gzip -9n "$out/data/$1.json"
+	fi
 	if [ -n "$check" ]; then
 		cmp "$out/$2" "docs/reproductions/$2"
 	fi

@@ -59,12 +59,18 @@ func reproduceVerb(f *flag.FlagSet, out io.Writer) action {
 	var r reproduction
 	f.IntVar(&r.seeds, "seeds", experiment.EnoughSeeds, "number of seeds of every experiment")
 	f.Uint64Var(&r.first, "seed", 1, "the first seed")
-	f.StringVar(&r.from, "from", "", "show what an earlier run wrote with --json to this `file`, and run nothing")
+	f.StringVar(&r.from, "from", "", "show what an earlier run wrote with --json to this `file` (.gz: compressed), and run nothing")
 	f.BoolVar(&r.rejudge, "rejudge", false, "with --from: judge its figures again, by the checks of this build")
 	f.StringVar(&r.report, "report", "", "write an HTML report to this `file`")
 	f.StringVar(&r.json, "json", "", "write all figures and verdicts as JSON to this `file`; - is standard output, and nothing else is written there")
-	f.StringVar(&r.markdown, "markdown", "", "write a page of Markdown to this `file`")
+	f.StringVar(&r.markdown, "markdown", "", "write a page of Markdown to this `file`, and its picture to the folder pictures beside it")
 	return func(ctx context.Context) error { return r.run(ctx, f.Args(), out) }
+}
+
+// output is a file that a reproduction writes.
+type output struct {
+	name, path string
+	write      func(io.Writer) error
 }
 
 func (r *reproduction) run(ctx context.Context, ids []string, out io.Writer) error {
@@ -107,19 +113,25 @@ func (r *reproduction) run(ctx context.Context, ids []string, out io.Writer) err
 	if found.Elapsed > 0 {
 		fmt.Fprintf(os.Stderr, "%d runs in %s, %.3g runs/s\n", found.Done, found.Elapsed.Round(100*time.Millisecond), float64(found.Done)/found.Elapsed.Seconds())
 	}
-	for _, f := range []struct {
-		name, path string
-		write      func(io.Writer) error
-	}{
+	files := []output{
 		{"Report", r.report, func(w io.Writer) error { return found.WriteReport(w, found.Command) }},
 		{"Page", r.markdown, func(w io.Writer) error { return found.WriteMarkdown(w, found.Command) }},
 		{"Figures", r.json, found.WriteJSON},
-	} {
+	}
+	for i := range found.Studies {
+		if s := &found.Studies[i]; r.markdown != "" && s.Pictured() {
+			files = append(files, output{"Picture", filepath.Join(filepath.Dir(r.markdown), "pictures", s.Name+".svg"), s.WritePicture})
+		}
+	}
+	for _, f := range files {
 		if f.path == "" || f.path == "-" {
 			continue
 		}
 		var b bytes.Buffer
 		fail := f.write(&b)
+		if fail == nil && f.name == "Picture" {
+			fail = os.MkdirAll(filepath.Dir(f.path), 0o755)
+		}
 		if fail == nil {
 			fail = os.WriteFile(f.path, b.Bytes(), 0o644)
 		}
@@ -136,11 +148,12 @@ func (r *reproduction) run(ctx context.Context, ids []string, out io.Writer) err
 // findings runs what is selected, or reads an earlier run.
 func (r *reproduction) findings(ctx context.Context, selected []experiment.Selection, ids []string) (*experiment.Findings, error) {
 	if r.from != "" {
-		b, err := os.ReadFile(r.from)
+		file, err := os.Open(r.from)
 		if err != nil {
 			return nil, err
 		}
-		f, err := experiment.ReadJSON(bytes.NewReader(b))
+		defer func() { _ = file.Close() }() // read only
+		f, err := experiment.ReadJSON(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.from, err)
 		}

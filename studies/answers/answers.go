@@ -10,7 +10,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,14 +114,11 @@ func Run(ctx context.Context, offline bool, histories []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := evidence.Page(page, dir+".md", struct {
+	_, err = evidence.Page(page, dir+".md", struct {
 		Runs    []evidence.Run
 		Records []*record
 	}{runs, records}, nil)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(dir+".md", []byte(text), 0o644)
+	return err
 }
 
 // ask asks the questions of a folder, QUESTIONS there, one a line, and checks the answers.
@@ -158,20 +154,12 @@ func compare(ctx context.Context, tool string, args []string) (*comparison, erro
 	fmt.Fprintln(os.Stderr, "yardmaster", strings.Join(args, " "))
 	c := exec.CommandContext(ctx, tool, args...)
 	c.Stderr = os.Stderr
-	pipe, err := c.StdoutPipe()
+	text, err := c.Output()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
 	out := &comparison{}
-	err = json.NewDecoder(pipe).Decode(out)
-	_, _ = io.Copy(io.Discard, pipe)
-	if wait := c.Wait(); err == nil {
-		err = wait
-	}
-	return out, err
+	return out, json.Unmarshal(text, out)
 }
 
 // check looks a claim up in the second set.

@@ -21,57 +21,56 @@ type Console struct {
 func (c Console) Write(w io.Writer, f *Findings) {
 	for i := range f.Studies {
 		if i > 0 {
-			c.line(w, "")
+			fmt.Fprintln(w, "")
 		}
 		c.study(w, f, &f.Studies[i])
 	}
 	const named = 5
 	for i, fail := range f.Failures {
 		if i == named {
-			c.text(w, "", fmt.Sprintf("And %d other runs failed.", len(f.Failures)-named))
+			c.labelled(w, "", fmt.Sprintf("And %d other runs failed.", len(f.Failures)-named))
 			break
 		}
-		c.text(w, "", c.Ink.Bad("failed: ")+fmt.Sprintf("%s, seed %d: %s", fail.Experiment, fail.Seed, fail.Error))
+		c.labelled(w, "", c.Ink.Bad("failed: ")+fmt.Sprintf("%s, seed %d: %s", fail.Experiment, fail.Seed, fail.Error))
 	}
 	if f.Partial {
-		c.text(w, "", fmt.Sprintf("Partial: %d of %s were done. Each check is judged on the seeds that all of its experiments have.", f.Done, plural(f.Planned, "run")))
+		c.labelled(w, "", fmt.Sprintf("Partial: %d of %s were done. Each check is judged on the seeds that all of its experiments have.", f.Done, plural(f.Planned, "run")))
 	}
 }
 
 func (c Console) study(w io.Writer, f *Findings, s *StudyFinding) {
-	c.text(w, "", c.Ink.Bold(s.Name)+": "+s.Title)
-	c.text(w, "", fmt.Sprintf("%s, %s", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))
-	c.line(w, "")
+	c.labelled(w, "", c.Ink.Bold(s.Name)+": "+s.Title)
+	c.labelled(w, "", fmt.Sprintf("%s, %s", plural(len(s.Experiments), "experiment"), seedsText(f.Seeds)))
+	fmt.Fprintln(w, "")
 	c.checks(w, s)
 	if open := s.unjudged(); len(open) > 0 {
-		c.text(w, "", "Not judged, because experiments that they need were not run: "+brief(open, 8)+".")
-		c.line(w, "")
+		c.labelled(w, "", "Not judged, because experiments that they need were not run: "+brief(open, 8)+".")
+		fmt.Fprintln(w, "")
 	}
-	c.text(w, "", s.Summary())
+	c.labelled(w, "", s.Summary())
 	if slices.ContainsFunc(s.Checks, func(f CheckFinding) bool { return f.Verdict == Unclear }) {
-		c.text(w, "", fmt.Sprintf("What is unclear may hold over more seeds: give --seeds %d.", EnoughSeeds))
+		c.labelled(w, "", fmt.Sprintf("What is unclear may hold over more seeds: give --seeds %d.", EnoughSeeds))
 	}
 }
 
 func (c Console) checks(w io.Writer, s *StudyFinding) {
 	head := [...]string{"check", "", "verdict", "source", "ours"}
 	var widths [len(head)]int
-	rows := make([][len(head)]string, 0, len(s.Checks))
-	add := func(row [len(head)]string) {
+	rows := [][len(head)]string{head}
+	var judged []*CheckFinding
+	for i := range s.Checks {
+		if f := &s.Checks[i]; f.Verdict != NotRun {
+			rows = append(rows, [len(head)]string{f.ID, string(f.Strength), f.Outcome(), cell(f.Paper), ours(f)})
+			judged = append(judged, f)
+		}
+	}
+	if len(judged) == 0 {
+		return
+	}
+	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
-	}
-	add(head)
-	for i := range s.Checks {
-		f := &s.Checks[i]
-		if f.Verdict == NotRun {
-			rows = append(rows, [len(head)]string{})
-			continue
-		}
-		row := [len(head)]string{f.ID, string(f.Strength), f.Outcome(), cell(f.Paper), ours(f)}
-		add(row)
-		rows = append(rows, row)
 	}
 	const limit = 44 // in a pipe, a longer source text shifts our figures on its own line only
 	widths[3] = min(widths[3], limit)
@@ -79,18 +78,10 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 		fixed := widths[0] + widths[1] + widths[2] + 4*len(columnGap)
 		widths[3] = max(10, min(widths[3], (c.Width-fixed)*2/5))
 	}
-	some := false
-	for i, row := range rows {
-		if row[0] == "" {
-			continue
-		}
-		if !some {
-			c.line(w, c.Ink.Faint(c.row(head, widths)[0]))
-			some = true
-		}
-		f := &s.Checks[i]
-		for _, line := range c.row(row, widths) {
-			c.line(w, c.mark(line, f))
+	fmt.Fprintln(w, c.Ink.Faint(c.row(head, widths)[0]))
+	for i, f := range judged {
+		for _, line := range c.row(rows[i+1], widths) {
+			fmt.Fprintln(w, c.mark(line, f))
 		}
 		if f.Verdict == Vacuous || f.Verdict == Record && f.Holds {
 			continue
@@ -100,9 +91,7 @@ func (c Console) checks(w io.Writer, s *StudyFinding) {
 			c.labelled(w, "    why:  ", f.Why)
 		}
 	}
-	if some {
-		c.line(w, "")
-	}
+	fmt.Fprintln(w)
 }
 
 const columnGap = "  "
@@ -139,39 +128,28 @@ func (c Console) row(cells [5]string, widths [5]int) []string {
 	for _, width := range widths[:3] {
 		before += width + len(columnGap)
 	}
-	paper, our := []string{cells[3]}, []string{cells[4]}
+	columns := [5][]string{cells[:1], cells[1:2], cells[2:3], cells[3:4], cells[4:]}
 	if c.Width > 0 {
-		paper = wrapped(cells[3], widths[3])
-		our = wrapped(cells[4], max(20, c.Width-before-widths[3]-len(columnGap)))
+		columns[3] = wrapped(cells[3], widths[3])
+		columns[4] = wrapped(cells[4], max(20, c.Width-before-widths[3]-len(columnGap)))
 	}
 	var lines []string
-	for i := range max(len(paper), len(our)) {
+	for i := range max(len(columns[3]), len(columns[4])) {
 		var line strings.Builder
-		for k, text := range cells[:3] {
-			if i > 0 {
-				text = ""
+		for k, column := range columns {
+			text := ""
+			if i < len(column) {
+				text = column[i]
 			}
-			line.WriteString(pad(text, widths[k]) + columnGap)
+			fmt.Fprintf(&line, "%-*s%s", widths[k], text, columnGap)
 		}
-		line.WriteString(pad(nth(paper, i), widths[3]) + columnGap + nth(our, i))
 		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return lines
 }
 
-func nth(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return ""
-}
-
 func wrapped(s string, width int) []string {
 	return strings.Split(strings.TrimSuffix(term.Wrap(s, "", width), "\n"), "\n")
-}
-
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
 // mark colours the verdict of a line.
@@ -186,17 +164,7 @@ func (c Console) mark(line string, f *CheckFinding) string {
 	return line
 }
 
-func (c Console) line(w io.Writer, s string) { fmt.Fprintln(w, s) }
-
-func (c Console) text(w io.Writer, indent, s string) {
-	if c.Width == 0 {
-		fmt.Fprintln(w, indent+s)
-		return
-	}
-	fmt.Fprint(w, term.Wrap(s, indent, c.Width))
-}
-
-// labelled writes a paragraph beside its label.
+// labelled writes a paragraph beside its label; "": none.
 func (c Console) labelled(w io.Writer, label, s string) {
 	if c.Width == 0 {
 		fmt.Fprintln(w, label+s)

@@ -42,9 +42,6 @@ func (g *groupFindings) chunks() []groupFindings {
 	return out
 }
 
-// Folded reports whether there are so many that they are shown on demand.
-func (g groupFindings) Folded() bool { return len(g.Experiments) > 2*abreast }
-
 // about are the settings that all experiments share and, where no setting distinguishes them, their titles.
 func (g *groupFindings) about() (text []string) {
 	shared, names, _ := g.setup()

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"bufio"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,6 +40,7 @@ type StudyFinding struct {
 	Source      string              `json:"source"`
 	About       string              `json:"about,omitempty"`
 	Takes       string              `json:"takes,omitempty"`
+	Headline    []string            `json:"headline,omitempty"` // the checks that a page begins with
 	Assumptions []string            `json:"assumptions,omitempty"`
 	Calibrated  []string            `json:"calibrated,omitempty"`
 	Whole       bool                `json:"whole"` // all of its experiments were selected
@@ -160,7 +163,7 @@ func (c *CheckFinding) Bad() bool { return c.Verdict == Miss || c.Verdict == Rec
 func found(sel Selection, runs *Runs) StudyFinding {
 	s := sel.Study
 	f := StudyFinding{
-		Name: s.Name, Title: s.Title, Source: s.Source, About: s.About, Takes: s.Takes, Assumptions: s.Assumptions, Calibrated: s.Calibrated,
+		Name: s.Name, Title: s.Title, Source: s.Source, About: s.About, Takes: s.Takes, Headline: s.Headline, Assumptions: s.Assumptions, Calibrated: s.Calibrated,
 		Whole: len(sel.Experiments) == len(s.Experiments), Fingerprint: s.fingerprint(runs),
 	}
 	for i := range s.Experiments {
@@ -292,8 +295,17 @@ func (f *Findings) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// ReadJSON reads findings written by WriteJSON.
+// ReadJSON reads findings written by WriteJSON, compressed by gzip or not.
 func ReadJSON(r io.Reader) (*Findings, error) {
+	text := bufio.NewReader(r)
+	r = text
+	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {
+		unzipped, err := gzip.NewReader(text)
+		if err != nil {
+			return nil, fmt.Errorf("reading the findings of a reproduction: %w", err)
+		}
+		r = unzipped
+	}
 	f := &Findings{}
 	if err := json.NewDecoder(r).Decode(f); err != nil {
 		return nil, fmt.Errorf("reading the findings of a reproduction: %w", err)

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -15,7 +15,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"plain": plainText, "plural": plural, "seeds": seedsText, "cell": cell, "ours": ours, "stop": func(s string) string { return strings.TrimSuffix(s, ".") },
-	"inShort": inShort, "disagreements": disagreements, "checks": checkTables, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
+	"headline": headlineTable, "picture": func(s StudyFinding) bool { return s.Pictured() }, "inShort": inShort, "causes": causes, "checks": checkTables, "fold": folded, "inBrief": inBrief, "table": func(t Table) string { return t.markdown(t.figures) }, "chart": chartTable,
 	"groups": func(s StudyFinding) []groupFindings { return s.groups() }, "group": groupTables, "ground": ground,
 }).Parse(pageText))
 
@@ -55,16 +55,87 @@ func inShort(checks []CheckFinding) Table {
 	return t
 }
 
-// disagreements are the checks that do not hold, the strongest first.
-func disagreements(s StudyFinding) (bad []*CheckFinding) {
-	for _, strength := range []Strength{A, B, R} {
+// headline are the checks that the source is cited for.
+func (s *StudyFinding) headline() (all []*CheckFinding) {
+	for _, id := range s.Headline {
 		for i := range s.Checks {
-			if c := &s.Checks[i]; c.Strength == strength && c.Bad() {
-				bad = append(bad, c)
+			if c := &s.Checks[i]; c.ID == id {
+				all = append(all, c)
 			}
 		}
 	}
-	return bad
+	return all
+}
+
+// headlineTable has a row for each of them; nil: the study names none, or none was judged.
+func headlineTable(s StudyFinding) *Table {
+	t := &Table{Columns: []string{"check", "the source says", "source", "here", ""}}
+	words := map[Verdict]string{Pass: "holds", Miss: "**missed**", Vacuous: "says nothing", Unclear: "unclear", NotRun: "not judged", Record: "holds"}
+	for _, c := range s.headline() {
+		word := words[c.Verdict]
+		if c.Verdict == Record && !c.Holds {
+			word = "**missed** (recorded)"
+		}
+		t.Rows = append(t.Rows, []string{c.ID, c.Text, cell(c.Paper), inBrief(c), word})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// cause is a reason with the checks that do not hold for it.
+type cause struct {
+	Text   string
+	Checks []*CheckFinding
+}
+
+// reference is a reason that points at that of another check.
+var reference = regexp.MustCompile(`^[Ss]ee (\S+)$`)
+
+// causes groups the checks that do not hold by their reason, and the strongest check first inside one; those that explain most come first.
+func causes(s StudyFinding) (all []cause) {
+	byID := map[string]*CheckFinding{}
+	for i := range s.Checks {
+		byID[s.Checks[i].ID] = &s.Checks[i]
+	}
+	unknown := cause{Text: "No cause is established."}
+	for _, strength := range []Strength{A, B, R} {
+		for i := range s.Checks {
+			c := &s.Checks[i]
+			if c.Strength != strength || !c.Bad() {
+				continue
+			}
+			why := c.Why
+			if m := reference.FindStringSubmatch(why); m != nil && byID[m[1]] != nil && byID[m[1]].Why != "" {
+				why = byID[m[1]].Why
+			}
+			if why == "" {
+				unknown.Checks = append(unknown.Checks, c)
+				continue
+			}
+			text := strings.ToUpper(why[:1]) + strings.TrimSuffix(why[1:], ".") + "."
+			at := slices.IndexFunc(all, func(k cause) bool { return k.Text == text })
+			if at < 0 {
+				at = len(all)
+				all = append(all, cause{Text: text})
+			}
+			all[at].Checks = append(all[at].Checks, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cause) int { return len(b.Checks) - len(a.Checks) })
+	if len(unknown.Checks) > 0 {
+		all = append(all, unknown)
+	}
+	return all
+}
+
+// inBrief is the beginning of our figure; the table of all checks has the rest.
+func inBrief(c *CheckFinding) string { return clip(ours(c), 120) }
+
+// folded opens a part of the page that shows only its title until a reader opens it. A title is HTML, not Markdown.
+func folded(title string) string {
+	return "<details><summary>" + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(title) + "</summary>\n\n"
 }
 
 // checkTables are all checks, and the rules that they are judged by.
@@ -130,22 +201,23 @@ func groupTables(all groupFindings) string {
 		for _, text := range g.about() {
 			para(text)
 		}
-		t := Table{Columns: []string{""}}
-		for _, e := range g.Experiments {
-			t.Columns = append(t.Columns, e.ID)
-		}
-		_, names, apart := g.setup()
-		for i, name := range names {
-			t.Rows = append(t.Rows, append([]string{name}, apart[i]...))
+		table := g.table()
+		t := Table{}
+		for _, c := range table.Columns {
+			t.Columns = append(t.Columns, c.Text)
 		}
 		var notes []string
-		for _, row := range g.reported() {
-			cells := []string{row.What}
-			for _, r := range row.Cells {
-				cells = append(cells, r.beside())
+		for _, row := range table.Rows {
+			cells := []string{row[0].Text}
+			for _, c := range row[1:] {
+				text := strings.TrimSuffix(c.Text+" "+c.Small, " ")
+				for _, source := range c.Below {
+					text = strings.TrimPrefix(source, besideSource) + " / " + text
+				}
+				cells = append(cells, text)
 			}
 			t.Rows = append(t.Rows, cells)
-			for _, note := range row.Notes {
+			for _, note := range row[0].Below {
 				if !slices.Contains(notes, note) {
 					notes = append(notes, note)
 				}
@@ -159,17 +231,6 @@ func groupTables(all groupFindings) string {
 		}
 	}
 	return b.String()
-}
-
-// beside is the source's figure beside ours.
-func (r *ReportedFinding) beside() string {
-	switch {
-	case r == nil:
-		return ""
-	case math.IsNaN(float64(r.Paper)):
-		return r.Ours.short()
-	}
-	return printed(r.Paper) + " / " + r.Ours.short()
 }
 
 // groundList is a list of what the findings rest on.

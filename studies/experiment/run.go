@@ -146,6 +146,9 @@ func Rejudge(kept *Findings, studies []*Study) (*Findings, error) {
 		runs := &Runs{seeds: kept.Seeds, metrics: map[string][]Metrics{}}
 		for k := range old.Experiments {
 			if e := &old.Experiments[k]; s.at(e.ID) >= 0 {
+				if len(e.Metrics) == 0 {
+					return nil, fmt.Errorf("%s/%s was recovered from a page and has no figures by seed: it can be shown, not judged again", s.Name, e.ID)
+				}
 				runs.metrics[e.ID] = e.runs(kept.Seeds)
 			}
 		}

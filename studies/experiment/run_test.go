@@ -61,6 +61,7 @@ func TestVacuousChecks(t *testing.T) {
 		return Judge{Rule: "x", Of: func(r *Runs) Judgement { r.Values("T01", "locality"); return Judgement{Holds: holds, Vacuous: nothing} }}
 	}
 	s := toy()
+	s.Headline = nil
 	s.Checks = []Check{
 		{ID: "built", Strength: A, ByConstruction: true, Judge: says(true, "")}, {ID: "built-misses", Strength: B, ByConstruction: true, Judge: says(false, "")},
 		{ID: "idle", Strength: A, Vacuous: "nothing moves", Judge: says(true, "")}, {ID: "idle-misses", Strength: B, Vacuous: "nothing moves", Judge: says(false, "")},

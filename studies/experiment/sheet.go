@@ -191,6 +191,9 @@ func (g *groupFindings) part() report.SheetPart {
 	return p
 }
 
+// besideSource stands before a figure of the source.
+const besideSource = "source "
+
 // table lists experiments side by side: their settings, then their figures with the source's below.
 func (g *groupFindings) table() (t report.SheetTable) {
 	_, names, apart := g.setup()
@@ -215,7 +218,7 @@ func (g *groupFindings) table() (t report.SheetTable) {
 					out.Small = "± " + half
 				}
 				if !math.IsNaN(float64(c.Paper)) {
-					out.Below = []string{"source " + printed(c.Paper)}
+					out.Below = []string{besideSource + printed(c.Paper)}
 				}
 			}
 			row = append(row, out)

@@ -16,6 +16,9 @@ type Study struct {
 	About  string // a paragraph for readers: what the study did, and what is rerun here
 	Takes  string // how long its page takes to make, if minutes: "six minutes on two cores"
 
+	// Headline are the checks that a page begins with: what the source is cited for. It is not part of the fingerprint, since it changes no figure.
+	Headline []string
+
 	// Assumptions are what the source leaves open and how we settled it; one sentence each.
 	Assumptions []string
 	// Calibrated are the numbers of the source on which the model was calibrated. Checks that follow from them are ByConstruction.
@@ -240,6 +243,11 @@ func (s *Study) Validate() error {
 			}
 		}
 		checks[strings.ToLower(c.ID)] = true
+	}
+	for _, id := range s.Headline {
+		if !checks[strings.ToLower(id)] {
+			wrong("the headline check %s is not there", id)
+		}
 	}
 	for _, id := range s.Probes {
 		if s.at(id) < 0 {

@@ -16,7 +16,8 @@ func toy() *Study {
 	}
 	return &Study{
 		Name: "toy", Title: "A toy queue", Source: "A. Author, On toys, 2013", About: "Three settings of a queue that is not there.",
-		Assumptions: []string{"a seed moves the wait by a second"}, Calibrated: []string{"the wait of long jobs, 100 s"},
+		Assumptions: []string{"a seed moves the wait by a second"}, Headline: []string{"cap-helps", "cap-hurts", "locality"},
+		Calibrated: []string{"the wait of long jobs, 100 s"},
 		Experiments: []Experiment{
 			{
 				ID: "T01", Group: "plain", Title: "no cap", Setup: []Pair{{"cap", "none"}, {"nodes", "3"}}, Run: run(40, 0.5),

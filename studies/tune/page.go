@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/studies/evidence"
 )
@@ -14,7 +15,6 @@ var pageText string
 // row is a record with its run.
 type row struct {
 	*record
-	Run     evidence.Run
 	Program string
 	Load    string
 }
@@ -109,12 +109,13 @@ func signed(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
 
 // version is a program with its histories.
 type version struct {
-	Name                 string
-	Histories, Met, Bars int
+	Name      string
+	Rows      []row
+	Met, Bars int
 }
 
-func (v *version) add(r *record) {
-	v.Histories++
+func (v *version) add(r row) {
+	v.Rows = append(v.Rows, r)
 	switch r.Verdict() {
 	case "met":
 		v.Met++
@@ -125,37 +126,31 @@ func (v *version) add(r *record) {
 	}
 }
 
-// writePage writes the page from all records.
+// writePage writes the page from all records, the latest version first.
 func writePage() error {
 	runs, records, err := evidence.ReadSeries[record](dir, series)
 	if err != nil {
 		return err
 	}
-	about := map[string]history{}
-	var order []history
-	for _, h := range histories() {
-		about[h.Name] = h
-		order = append(order, h)
-	}
-	var rows [2][]row // reported, then developed
+	var developed []row
 	var versions []*version
-	for i, r := range records {
-		k := 0
-		if r.Developed {
-			k = 1
-		} else {
-			if n := len(versions); n == 0 || versions[n-1].Name != runs[i].ProgramText() {
-				versions = append(versions, &version{Name: runs[i].ProgramText()})
-			}
-			versions[len(versions)-1].add(r)
-		}
+	for i, rec := range records {
 		load := "not recorded"
 		if l := runs[i].Load; len(l) == 2 {
 			load = fmt.Sprintf("%.1f, %.1f", l[0], l[1])
 		}
-		rows[k] = append(rows[k], row{r, runs[i], runs[i].ProgramText(), load})
+		r := row{rec, runs[i].ProgramText(), load}
+		if r.Developed {
+			developed = append(developed, r)
+			continue
+		}
+		if n := len(versions); n == 0 || versions[n-1].Name != r.Program {
+			versions = append(versions, &version{Name: r.Program})
+		}
+		versions[len(versions)-1].add(r)
 	}
-	_, err = evidence.Page(pageText, dir+".md", map[string]any{"Histories": order, "About": about, "Reported": rows[0], "Developed": rows[1], "Versions": versions,
-		"Points": randomPoints, "Seeds": seeds, "Budget": budget}, map[string]any{"signed": signed})
+	slices.Reverse(versions)
+	_, err = evidence.Page(pageText, dir+".md", map[string]any{"Histories": histories(), "Developed": developed, "Versions": versions,
+		"Points": randomPoints, "Seeds": seeds, "Budget": budget}, nil)
 	return err
 }

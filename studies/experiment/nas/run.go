@@ -139,16 +139,12 @@ func shuffled(j *workload.Job) unit.Bytes {
 }
 
 // under runs the jobs under schedulers, by the prefix of their figures.
-func (s setting) under(schedulers map[string]string) func(context.Context, uint64) (x.Metrics, error) {
-	return func(ctx context.Context, seed uint64) (x.Metrics, error) {
-		m := x.Metrics{}
+func (s setting) under(schedulers map[string]string) x.Runner {
+	return together(func(run func(prefix string, s setting, spec string)) {
 		for prefix, spec := range schedulers {
-			if err := s.play(ctx, seed, spec, prefix, m); err != nil {
-				return nil, err
-			}
+			run(prefix, s, spec)
 		}
-		return m, nil
-	}
+	})
 }
 
 // together are the runs that a function asks for.
