@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/capacity/queues"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -18,47 +20,25 @@ func New(c *conf.Capacity) (policy.Policy, error) {
 	if c == nil || c.Root == nil {
 		return policy.Policy{}, errors.New("capacity: no queues are configured")
 	}
-	o := &Order{
-		step: c.MinAllocation, maxPriority: c.MaxApplicationPriority, maxApps: c.MaximumApplications,
-		globalQueueMax: c.GlobalQueueMaxApplications, names: map[string][]*queue{},
-	}
+	o := &Order{step: c.MinAllocation, maxPriority: c.MaxApplicationPriority}
+	o.MaxApps, o.GlobalQueueMax = c.MaximumApplications, c.GlobalQueueMaxApplications
 	if c.Dominant {
 		o.configured = arith.Dominant
 	}
 	if o.step.Mem < 1 || o.step.Cores < 1 {
 		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
 	}
-	o.minA, o.calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
-	o.root = o.build(c.Root, nil)
+	o.MinA, o.Calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
+	o.Build(c.Root, nil, newQueue)
 	o.recompute()
-	var notes []string
-	notes = append(append(append(notes, c.NotModelled...), c.HeartbeatOnly...), c.Warnings...)
-	return policy.Policy{Order: o, NotModelled: notes}, nil
-}
-
-func (o *Order) build(c *conf.Queue, parent *queue) *queue {
-	q := &queue{
-		path: c.Path, name: c.Name, parent: parent, Share: arith.Share{Capacity: c.Capacity, Maximum: c.MaxCapacity},
-		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
-	}
-	if c.Leaf() {
-		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]int32{}}
-		o.name(q)
-	}
-	for i, k := range c.Children {
-		child := o.build(k, q)
-		child.index = int32(i)
-		q.children = append(q.children, child)
-	}
-	return q
+	return policy.Policy{Order: o, NotModelled: slices.Concat(c.NotModelled, c.HeartbeatOnly, c.Warnings)}, nil
 }
 
 // addLeaf creates a queue below the root on first use, for the scheduler without a file.
-func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
-	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
-	q.leaf = &leaf{Leaf: *o.plain, users: map[string]int32{}}
-	o.root.children = append(o.root.children, q)
-	o.name(q)
+func (o *Order) addLeaf(name string, share conf.QueueShare) *queue {
+	leaf := *o.plain
+	q := newQueue(queues.Queue[*queue]{Path: "root." + name, Name: name, Parent: o.Root, Share: arith.Share{Capacity: share}, Leaf: &leaf}, nil)
+	o.Add(q)
 	return q
 }
 
@@ -106,14 +86,14 @@ func newPlain(p policy.Params) (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	o := &Order{
-		step: step, minA: step, maxPriority: math.MaxInt, maxApps: -1, plain: pl,
-		names: map[string][]*queue{}, root: &queue{path: "root", name: "root", Share: arith.Share{Capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}}},
-	}
+	o := &Order{step: step, maxPriority: math.MaxInt, plain: pl}
+	o.MinA, o.MaxApps = step, -1
+	whole := arith.Share{Capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}}
+	o.Add(newQueue(queues.Queue[*queue]{Path: "root", Name: "root", Share: whole}, nil))
 	if calculator == "dominant" {
 		o.configured = arith.Dominant
 	}
-	o.calc, o.frontier.Before = o.configured, o.readyApps.less
+	o.Calc, o.frontier.Before = o.configured, o.readyApps.less
 	if err := o.shares(p["queues"]); err != nil {
 		return policy.Policy{}, err
 	}
@@ -133,7 +113,7 @@ func (o *Order) shares(text string) error {
 		if !ok || name == "" || err != nil || !(v > 0 && v <= 1e9) {
 			return fmt.Errorf("queues=%q: %q is not NAME:SHARE with a share above 0; write a:60;b:40", text, part)
 		}
-		if o.names[name] != nil {
+		if o.Named(name) {
 			return fmt.Errorf("queues=%q: %s is named twice", text, name)
 		}
 		o.addLeaf(name, conf.QueueShare{Kind: conf.Weight, Value: float32(v)})
