@@ -75,7 +75,7 @@ type Bound struct {
 
 // ReadBound reads a parameter: a count of offers, or a time.
 func ReadBound(r *policy.Reader, key string, otherwise Bound) Bound {
-	text, ok := r.Of[key]
+	text, ok := r.Params[key]
 	if !ok {
 		return otherwise
 	}
