@@ -31,7 +31,9 @@ func (r *Reader) Choice(key string, words ...string) string {
 }
 
 // Second reads whether a parameter is the second of two words; the first is the default.
-func (r *Reader) Second(key, otherwise, word string) bool { return r.Choice(key, otherwise, word) == word }
+func (r *Reader) Second(key, otherwise, word string) bool {
+	return r.Choice(key, otherwise, word) == word
+}
 
 // Float reads a number.
 func (r *Reader) Float(key string, otherwise float64) float64 {

@@ -17,7 +17,7 @@
 //
 // # From a fair-scheduler.xml
 //
-// FromConf builds the queue tree of Hadoop's FairScheduler from its allocation file; see tree.go.
+// FromConf builds the queue tree of Hadoop's FairScheduler from its allocation file: see package queues and tree.go.
 //
 // Every order here keeps rank.Heaps of those that have work waiting: a decision is O(log n) a level, and no call
 // allocates once the state has grown to the number of jobs present.
