@@ -16,7 +16,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 		return
 	}
 	m := &s.monitor
-	total := m.of[q].assigned
+	total := m.ideals[q].assigned
 	must := needy{Before: func(a, b *queue) bool { return s.needier(q, total, a, b) < 0 }}
 	left := total
 	for _, guaranteed := range []bool{true, false} {
@@ -25,7 +25,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 		}
 		must.Items = must.Items[:0]
 		for _, k := range q.Children {
-			x := m.of[k]
+			x := m.ideals[k]
 			if (s.Calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
 				continue
 			}
@@ -42,7 +42,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 	}
 	var needed unit.Resources
 	for _, k := range q.Children {
-		if x := m.of[k]; s.Calc.Compare(total, x.used, x.assigned) > 0 {
+		if x := m.ideals[k]; s.Calc.Compare(total, x.used, x.assigned) > 0 {
 			needed = needed.Add(x.used.Sub(x.assigned))
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Scheduler) share(q *queue, allowed unit.Resources) {
 		scale = s.Calc.Divide(total, allowed, needed)
 	}
 	for _, k := range q.Children {
-		x := m.of[k]
+		x := m.ideals[k]
 		keep := s.Calc.Max(total, s.Calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.assigned)
 		x.over = unit.Resources{}
 		if s.Calc.Compare(total, x.used, keep) > 0 {
@@ -102,15 +102,15 @@ func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 	var sum unit.Resources
 	var shares float32
 	for _, k := range queues {
-		sum = sum.Add(s.monitor.of[k].guaranteed)
+		sum = sum.Add(s.monitor.ideals[k].guaranteed)
 		shares += k.AbsCap
 	}
 	kind := func(i int, of func(unit.Resources) int64) {
 		rounded := of(sum) != 0 && slices.ContainsFunc(queues, func(k *queue) bool {
-			return k.AbsCap != 0 && of(s.monitor.of[k].guaranteed) == 0
+			return k.AbsCap != 0 && of(s.monitor.ideals[k].guaranteed) == 0
 		})
 		for _, k := range queues {
-			x := s.monitor.of[k]
+			x := s.monitor.ideals[k]
 			part := even
 			switch {
 			case !guaranteed:
@@ -129,7 +129,7 @@ func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 // portion is what a queue is offered, rounded up to whole units, at most what is left. Unlike limits, it is not computed
 // via float32.
 func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
-	part := s.monitor.of[k].part
+	part := s.monitor.ideals[k].part
 	r := unit.Resources{Mem: int64(math.Ceil(float64(of.Mem) * part[0])), Cores: int64(math.Ceil(float64(of.Cores) * part[1]))}
 	if s.Calc == arith.Default {
 		r = s.Calc.MulUp(of, part[0], unit.Resources{Mem: 1, Cores: 1})
@@ -140,7 +140,7 @@ func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
 // needier orders queues by the assigned share of their guarantee, smallest first; by priority first where that counts.
 func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
 	part := func(q *queue) float64 {
-		x := s.monitor.of[q]
+		x := s.monitor.ideals[q]
 		if s.Calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
 			return 1 << 31
 		}
@@ -156,7 +156,7 @@ func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) in
 // offer assigns a queue as much of r as it can use: below its maximum, within its demand, and for a leaf
 // not beyond what it holds or is guaranteed. It returns what was taken.
 func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
-	x := s.monitor.of[k]
+	x := s.monitor.ideals[k]
 	room := x.max.Sub(x.assigned)
 	got := s.Calc.Min(total, r, x.used.Add(x.net).Sub(x.assigned))
 	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}

@@ -14,7 +14,7 @@ import (
 // demand; selects, from the back of the leaves' orders, containers worth a part of the excess; and kills those
 // that have been selected for long enough.
 type monitor struct {
-	of     map[*queue]*ideal
+	ideals map[*queue]*ideal
 	leaves []*queue                    // in the order in which containers are chosen
 	marked map[*rm.Container]unit.Time // chosen, and since when
 	chosen []*rm.Container
@@ -31,10 +31,10 @@ type ideal struct {
 }
 
 func (m *monitor) init(s *Scheduler) {
-	m.of, m.marked = map[*queue]*ideal{}, map[*rm.Container]unit.Time{}
+	m.ideals, m.marked = map[*queue]*ideal{}, map[*rm.Container]unit.Time{}
 	var add func(q *queue)
 	add = func(q *queue) {
-		m.of[q] = &ideal{}
+		m.ideals[q] = &ideal{}
 		for _, k := range q.Children {
 			add(k)
 		}
@@ -50,13 +50,13 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 		return rm.Notice{}
 	}
 	s.snapshot(s.Root)
-	m.of[s.Root].assigned = m.of[s.Root].guaranteed
+	m.ideals[s.Root].assigned = m.ideals[s.Root].guaranteed
 	allowed := arith.MulFloor(s.Cluster, float64(p.PerRound))
 	s.share(s.Root, allowed)
 
 	m.chosen = m.chosen[:0]
 	for _, q := range m.leaves {
-		x := m.of[q]
+		x := m.ideals[q]
 		if q.noPreempt {
 			continue
 		}
@@ -100,7 +100,7 @@ func (s *Scheduler) above(r unit.Resources) bool {
 
 // snapshot records usage and demand of q and the queues below it.
 func (s *Scheduler) snapshot(q *queue) *ideal {
-	x := s.monitor.of[q]
+	x := s.monitor.ideals[q]
 	*x = ideal{used: q.Used, guaranteed: q.EffMin, max: q.EffMax}
 	extra := x.used.Sub(x.guaranteed)
 	if s.Calc.Compare(s.Cluster, extra, unit.Resources{}) < 0 {
