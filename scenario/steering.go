@@ -9,7 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/internal/suggest"
-	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
@@ -86,7 +86,7 @@ func steeringSettings() []Setting {
 				names := strings.Split(v, ",")
 				for i, name := range names {
 					if name = strings.TrimSpace(name); name != "" {
-						names[i] = fair.FullName(name)
+						names[i] = queues.FullName(name)
 					} else if v != "" {
 						return v, fmt.Errorf("%q has an empty name", v)
 					}
@@ -224,7 +224,7 @@ func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []str
 		case name == "" && len(leaves) == 1:
 			names[i] = leaves[0]
 		case name == "":
-			names[i] = fair.FullName("default")
+			names[i] = queues.FullName("default")
 		case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, name):
 			return nil, &MisuseError{noQueueError{fmt.Errorf("--steer-queue: queue %s is not in %s: its queues are %s", name, scheduler, list)}}
 		}

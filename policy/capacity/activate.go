@@ -13,9 +13,8 @@ import (
 
 // amLimits are what the AMs of all activated applications of q may hold together, and those of one user.
 func (o *Order) amLimits(q *queue) (all, one unit.Resources) {
-	all = o.calc.AMLimit(q.CurLimit, q.EffMin, q.AMPercent, o.minA)
-	users := q.ActiveUsers + q.PendingCached
-	return all, o.calc.UserAMLimit(o.cluster, all, q.EffMin, q.AMPercent, q.UserPercent, q.UserFactor, users, o.minA)
+	all = o.LeafAMLimit(&q.Queue)
+	return all, o.UserAMLimit(&q.Queue, all)
 }
 
 // activate activates as many waiting applications as the AM limits allow.
@@ -26,8 +25,8 @@ func (o *Order) activate(q *queue) {
 	limit, userLimit := o.amLimits(q) // once a call, as in Hadoop
 	for q.pending != 0 {
 		var id int32
-		if q.ActiveApps < 1 || o.calc.Compare(o.cluster, q.AMUsed, unit.Resources{}) <= 0 {
-			id = o.firstWaiting(q) // the first application always passes
+		if o.FirstAM(&q.Queue) {
+			id = o.firstWaiting(q)
 		} else {
 			id = o.firstFitting(q, limit.Sub(q.AMUsed), userLimit)
 		}
@@ -46,7 +45,7 @@ func (o *Order) firstWaiting(q *queue) int32 {
 // firstFitting is the first waiting application whose AM fits into the queue's room and its user's.
 func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 	bound := values{room.Mem, userLimit.Mem, math.MaxInt64, math.MaxInt64}
-	if o.calc == arith.Dominant {
+	if o.Calc == arith.Dominant {
 		bound[2], bound[3] = room.Cores, userLimit.Cores
 	}
 	best := none
@@ -58,7 +57,7 @@ func (o *Order) firstFitting(q *queue, room, userLimit unit.Resources) int32 {
 		}
 		u := &o.users[id]
 		mine := values{min(room.Mem, userLimit.Mem-u.AM.Mem), math.MaxInt64, math.MaxInt64, math.MaxInt64}
-		if o.calc == arith.Dominant {
+		if o.Calc == arith.Dominant {
 			mine[1] = min(room.Cores, userLimit.Cores-u.AM.Cores)
 		}
 		app := o.waitingApps.first(u.waiting, &mine)

@@ -53,8 +53,8 @@ func agree(t *testing.T, rt *rapid.T, r *rand.Rand) {
 	n := &naive{like: o}
 	w := newWorld(unit.Resources{Mem: 20480 + 1024*int64(r.IntN(60)), Cores: 20 + int64(r.IntN(60))}, o, n)
 	var leaves []string
-	for _, l := range o.leaves {
-		leaves = append(leaves, l.path)
+	for _, l := range o.Leaves {
+		leaves = append(leaves, l.Path)
 	}
 	for step, steps := 0, 20+r.IntN(150); step < steps; step++ {
 		switch k := r.IntN(20); {
@@ -112,9 +112,9 @@ func compareOffer(t *rapid.T, w *world, r *rand.Rand) {
 	})
 	if gotTook {
 		j := w.jobs[got[len(got)-1]]
-		for q := o.users[o.apps[j.Index].user].q; q != nil; q = q.parent {
-			if !o.calc.Fits(q.used, q.EffMax) {
-				t.Fatalf("queue %s holds %v, above its maximum %v", q.path, q.used, q.EffMax)
+		for q := o.users[o.apps[j.Index].user].q; q != nil; q = q.Parent {
+			if !o.Calc.Fits(q.Used, q.EffMax) {
+				t.Fatalf("queue %s holds %v, above its maximum %v", q.Path, q.Used, q.EffMax)
 			}
 		}
 	}
@@ -126,13 +126,13 @@ func compareOffer(t *rapid.T, w *world, r *rand.Rand) {
 func (w *world) checkSums(t *rapid.T, o *Order) {
 	sum := map[*queue]unit.Resources{}
 	for _, j := range w.list {
-		for q := o.users[o.apps[j.Index].user].q; q != nil; q = q.parent {
+		for q := o.users[o.apps[j.Index].user].q; q != nil; q = q.Parent {
 			sum[q] = sum[q].Add(j.Used)
 		}
 	}
 	for q, used := range sum {
-		if q.used != used {
-			t.Fatalf("queue %s counts %v, its jobs hold %v", q.path, q.used, used)
+		if q.Used != used {
+			t.Fatalf("queue %s counts %v, its jobs hold %v", q.Path, q.Used, used)
 		}
 	}
 }

@@ -21,9 +21,9 @@
 // A job is not proposed before it is activated. Activation charges the size of its AM against
 // maximum-am-resource-percent of what the leaf could reach when it was last visited, and against the user's part of
 // that percentage of the guarantee; the first application of a leaf always passes. It is tried when a job arrives, leaves, or
-// its AM ends, and when the tree is recomputed. Files: package arith (resources, shares, limits), queue.go (tree and order of
-// queues), leaf.go (users), activate.go (AM limits), admit.go (refusals), ranked.go (the walk), forest.go (the structure
-// that makes a decision O(log n) in jobs and users).
+// its AM ends, and when the tree is recomputed. Files: package arith (resources, shares, limits), package queues (tree,
+// admission, knobs, gauges), queue.go (order of queues), leaf.go (users), activate.go (AM limits), ranked.go (the walk), forest.go
+// (the structure that makes a decision O(log n) in jobs and users).
 //
 // # Source
 //

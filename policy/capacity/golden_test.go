@@ -147,13 +147,13 @@ func (s *scenario) state() string {
 	var b strings.Builder
 	var walk func(q *queue, indent string)
 	walk = func(q *queue, indent string) {
-		fmt.Fprintf(&b, "%s%s: used %d of %d..%d MB", indent, q.name, q.used.Mem, q.EffMin.Mem, q.EffMax.Mem)
-		if l := q.leaf; l != nil {
+		fmt.Fprintf(&b, "%s%s: used %d of %d..%d MB", indent, q.Name, q.Used.Mem, q.EffMin.Mem, q.EffMax.Mem)
+		if l := q.Leaf; l != nil {
 			saved := *l // looking must not bring a stale limit up to date
 			defer func() { *l = saved }()
 			all, one := s.o.amLimits(q)
 			fmt.Fprintf(&b, "; AMs %d of %d, one user %d; user limit %d; active users %d\n", l.AMUsed.Mem, all.Mem, one.Mem,
-				s.o.userLimit(q).Mem, l.ActiveUsers)
+				s.o.UserLimit(&q.Queue).Mem, l.ActiveUsers)
 			for _, j := range s.w.list {
 				if a := &s.o.apps[j.Index]; s.o.users[a.user].q == q {
 					fmt.Fprintf(&b, "%s  %s of %s: %s, holds %d MB, waits for %d\n", indent, j.ID, j.User,
@@ -163,10 +163,10 @@ func (s *scenario) state() string {
 		} else {
 			b.WriteByte('\n')
 		}
-		for _, k := range q.children {
+		for _, k := range q.Children {
 			walk(k, indent+"  ")
 		}
 	}
-	walk(s.o.root, "")
+	walk(s.o.Root, "")
 	return b.String()
 }

@@ -5,17 +5,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
-
-// leaf is the part of a queue that only leaves have.
-type leaf struct {
-	arith.Leaf
-	users   map[string]int32 // name -> slot in Order.users
-	slots   []int32          // the same in order of first appearance
-	ready   tree             // users with activated applications that wait for a container, by the best of them
-	pending tree             // users with applications that wait for activation, by the first of them
-}
 
 // user is one user of one leaf.
 type user struct {
@@ -26,43 +16,36 @@ type user struct {
 	waiting tree // applications that wait for activation, by priority and arrival
 }
 
-func (o *Order) resetLeaf(q *queue, lim unit.Resources) {
-	l := q.leaf
-	l.LimitCounts(o.globalQueueMax, o.maxApps, q.AbsCap, q.Capacity.Kind == conf.Absolute)
-	l.Ratio = 0
-	for _, id := range l.slots {
+// reset recomputes what depends on the limits of a leaf.
+func (o *Order) reset(q *queue) {
+	q.Ratio = 0
+	for _, id := range q.slots {
 		u := &o.users[id]
-		u.Ratio = o.calc.Ratio(u.Used, o.cluster)
-		l.Ratio += u.Ratio
+		u.Ratio = o.Calc.Ratio(u.Used, o.Cluster)
+		q.Ratio += u.Ratio
 		o.rankReady(id)
 		o.rankPending(id)
 	}
-	l.CurLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
 	o.activate(q)
-	if l.Stale = true; l.ActiveApps > 0 { // Hadoop visits all applications
-		o.userLimit(q)
+	if q.Stale = true; q.ActiveApps > 0 { // Hadoop visits all applications
+		o.UserLimit(&q.Queue)
 	}
-}
-
-// userLimit is the usage above which a user of q gets no more.
-func (o *Order) userLimit(q *queue) unit.Resources {
-	return q.UserLimit(o.calc, o.cluster, o.minA, &q.Bounds)
 }
 
 // measure maps a user's usage to one monotonic number, the search key of the tree of ready users. Under the
 // Dominant calculator two usages with the same measure may still differ in their smaller share.
 func (o *Order) measure(used unit.Resources) int64 {
-	if o.calc == arith.Default {
+	if o.Calc == arith.Default {
 		return used.Mem
 	}
-	s, _ := arith.Shares(used, o.cluster)
+	s, _ := arith.Shares(used, o.Cluster)
 	return int64(math.Float64bits(max(s, 0)))
 }
 
 // hold adds r (which may be negative) to the usage of a user and of the queues above.
 func (o *Order) hold(id int32, r unit.Resources) {
 	u := &o.users[id]
-	u.q.Hold(o.calc, o.cluster, &u.User, r)
+	u.q.Hold(o.Calc, o.Cluster, &u.User, r)
 	if o.readyUsers.has(id) {
 		o.readyUsers.set(id, values{o.measure(u.Used)})
 	}

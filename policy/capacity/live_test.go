@@ -22,8 +22,8 @@ func TestEveryJobFinishes(t *testing.T) {
 		}
 		w := newWorld(unit.Resources{Mem: 102400, Cores: 100}, o)
 		var leaves []string
-		for _, l := range o.leaves {
-			leaves = append(leaves, l.path)
+		for _, l := range o.Leaves {
+			leaves = append(leaves, l.Path)
 		}
 		for i := range 30 {
 			am := unit.Resources{Mem: 1024, Cores: 1}.Times(int64(r.IntN(2)))
@@ -49,9 +49,9 @@ func TestEveryJobFinishes(t *testing.T) {
 			j := busy[r.IntN(len(busy))]
 			w.end(j, len(j.running)-1, false)
 		}
-		for _, q := range o.leaves {
-			if q.wants != 0 || q.ActiveApps != 0 || q.ActiveUsers != 0 || !q.used.IsZero() || !q.AMUsed.IsZero() || q.OnlyPending != 0 || q.Apps != 0 {
-				rt.Fatalf("queue %s is empty but not idle: %+v", q.path, *q.leaf)
+		for _, q := range o.Leaves {
+			if q.wants != 0 || q.ActiveApps != 0 || q.ActiveUsers != 0 || !q.Used.IsZero() || !q.AMUsed.IsZero() || q.OnlyPending != 0 || q.Apps != 0 {
+				rt.Fatalf("queue %s is empty but not idle: %+v", q.Path, *q.Leaf)
 			}
 		}
 	})
@@ -65,7 +65,7 @@ func TestKnobsKeepTheBooks(t *testing.T) {
 		w := newWorld(unit.Resources{Mem: 40960, Cores: 40}, o)
 		properties := []string{"capacity", "maximum-capacity", "maximum-am-resource-percent", "user-limit-factor", "minimum-user-limit-percent"}
 		for i := range 80 {
-			leaf := o.leaves[r.IntN(len(o.leaves))].path
+			leaf := o.Leaves[r.IntN(len(o.Leaves))].Path
 			switch r.IntN(6) {
 			case 0, 1:
 				// A knob may have made it a refusal: that must leave no trace either.
@@ -87,7 +87,7 @@ func TestKnobsKeepTheBooks(t *testing.T) {
 				w.fill()
 			}
 			w.checkSums(rt, o)
-			for _, q := range o.leaves {
+			for _, q := range o.Leaves {
 				apps, am := 0, unit.Resources{}
 				for _, j := range w.list {
 					if a := &o.apps[j.Index]; o.users[a.user].q == q && a.state == active {
@@ -96,15 +96,15 @@ func TestKnobsKeepTheBooks(t *testing.T) {
 					}
 				}
 				if apps != q.ActiveApps || am != q.AMUsed {
-					rt.Fatalf("queue %s: %d active with AMs of %v, counted %d and %v", q.path, apps, am, q.ActiveApps, q.AMUsed)
+					rt.Fatalf("queue %s: %d active with AMs of %v, counted %d and %v", q.Path, apps, am, q.ActiveApps, q.AMUsed)
 				}
 			}
 		}
 		for len(w.list) > 0 {
 			w.leave(w.list[0])
 		}
-		if o.total != 0 || o.root.wants != 0 || !o.root.used.IsZero() {
-			rt.Fatalf("all have left, yet %d, %d, %v", o.total, o.root.wants, o.root.used)
+		if o.Total != 0 || o.Root.wants != 0 || !o.Root.Used.IsZero() {
+			rt.Fatalf("all have left, yet %d, %d, %v", o.Total, o.Root.wants, o.Root.Used)
 		}
 	})
 }

@@ -54,33 +54,33 @@ func (n *naive) Resized(unit.Time, policy.Cluster) { // the Order has been told 
 		}
 		n.queues[q] = x
 		x.ratio, x.stale = 0, true
-		if q.leaf != nil {
+		if q.Leaf != nil {
 			for _, slot := range q.slots { // in order of first appearance, which the float32 sum hangs on
 				for name, s := range q.users {
 					if s == slot && x.users[name] != nil {
 						u := x.users[name]
-						u.ratio = o.calc.Ratio(u.used, o.cluster)
+						u.ratio = o.Calc.Ratio(u.used, o.Cluster)
 						x.ratio += u.ratio
 					}
 				}
 			}
-			x.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
+			x.curLimit = o.Calc.Min(o.Cluster, o.Calc.Down(q.EffMax, o.MinA), lim)
 			n.activate(x)
 			x.stale = true
 			if slices.ContainsFunc(n.apps, func(a *napp) bool { return a.q == x && a.active }) {
 				n.userLimit(x)
 			}
 		}
-		lim = o.calc.Min(o.cluster, lim, q.EffMax)
-		for _, k := range q.children {
+		lim = o.Calc.Min(o.Cluster, lim, q.EffMax)
+		for _, k := range q.Children {
 			ku := unit.Resources{}
 			if kx := old[k]; kx != nil {
 				ku = kx.used
 			}
-			walk(k, o.calc.Down(lim.Sub(x.used).Add(ku), o.minA))
+			walk(k, o.Calc.Down(lim.Sub(x.used).Add(ku), o.MinA))
 		}
 	}
-	walk(o.root, o.cluster)
+	walk(o.Root, o.Cluster)
 }
 
 func (n *naive) find(j *policy.Job) *napp {
@@ -145,12 +145,12 @@ func (n *naive) activeUser(x *nqueue, user string) bool {
 
 func (n *naive) hold(a *napp, r unit.Resources) {
 	a.used = a.used.Add(r)
-	for q := a.q.q; q != nil; q = q.parent {
+	for q := a.q.q; q != nil; q = q.Parent {
 		n.queues[q].used = n.queues[q].used.Add(r)
 	}
 	u := a.q.users[a.j.User]
 	u.used = u.used.Add(r)
-	ratio := n.like.calc.Ratio(u.used, n.like.cluster)
+	ratio := n.like.Calc.Ratio(u.used, n.like.Cluster)
 	a.q.ratio += ratio - u.ratio
 	u.ratio = ratio
 	a.q.stale = true
@@ -192,7 +192,7 @@ func (n *naive) userLimit(x *nqueue) unit.Resources {
 	x.stale = false
 	o := n.like
 	in := arith.UserLimitInput{
-		Cluster: o.cluster, EffMin: x.q.EffMin, EffMax: x.q.EffMax, MinA: o.minA, Ratio: x.ratio, Percent: x.q.UserPercent, Factor: x.q.UserFactor,
+		Cluster: o.Cluster, EffMin: x.q.EffMin, EffMax: x.q.EffMax, MinA: o.MinA, Ratio: x.ratio, Percent: x.q.UserPercent, Factor: x.q.UserFactor,
 	}
 	x.pendCached = 0
 	for name, u := range x.users {
@@ -211,29 +211,29 @@ func (n *naive) userLimit(x *nqueue) unit.Resources {
 			x.pendCached++
 		}
 	}
-	x.limit = o.calc.UserLimit(&in)
+	x.limit = o.Calc.UserLimit(&in)
 	return x.limit
 }
 
 func (n *naive) activate(x *nqueue) {
 	o := n.like
 	usable := x.curLimit
-	if !o.calc.Fits(x.q.EffMin, usable) {
+	if !o.Calc.Fits(x.q.EffMin, usable) {
 		usable = x.q.EffMin
 	}
-	amLimit := o.calc.MulUp(usable, float64(x.q.AMPercent), o.minA)
+	amLimit := o.Calc.MulUp(usable, float64(x.q.AMPercent), o.MinA)
 	users := x.pendCached
 	for name := range x.users {
 		if n.activeUser(x, name) {
 			users++
 		}
 	}
-	uLim := o.calc.MulUp(x.q.EffMin, float64(x.q.AMPercent), o.minA)
+	uLim := o.Calc.MulUp(x.q.EffMin, float64(x.q.AMPercent), o.MinA)
 	if x.q.UserFactor != -1 {
 		e := min(max(x.q.UserPercent/100, 1/float32(max(users, 1))), 1)
-		uLim = o.calc.MulUp(x.q.EffMin, float64(float32(float32(x.q.AMPercent*e)*x.q.UserFactor)), o.minA)
+		uLim = o.Calc.MulUp(x.q.EffMin, float64(float32(float32(x.q.AMPercent*e)*x.q.UserFactor)), o.MinA)
 	}
-	uLim = o.calc.Min(o.cluster, uLim, amLimit)
+	uLim = o.Calc.Min(o.Cluster, uLim, amLimit)
 	var pending []*napp
 	for _, a := range n.apps {
 		if a.q == x && !a.active {
@@ -253,11 +253,11 @@ func (n *naive) activate(x *nqueue) {
 				}
 			}
 		}
-		free := active < 1 || o.calc.Compare(o.cluster, am, unit.Resources{}) <= 0
-		if !free && !o.calc.Fits(am.Add(a.j.AM), amLimit) {
+		free := active < 1 || o.Calc.Compare(o.Cluster, am, unit.Resources{}) <= 0
+		if !free && !o.Calc.Fits(am.Add(a.j.AM), amLimit) {
 			continue
 		}
-		if !free && !o.calc.Fits(userAM.Add(a.j.AM), uLim) {
+		if !free && !o.Calc.Fits(userAM.Add(a.j.AM), uLim) {
 			continue
 		}
 		a.active = true
@@ -280,13 +280,13 @@ func (n *naive) sortFIFO(list []*napp) {
 }
 
 func (n *naive) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	out, _ := n.visit(n.like.root, n.like.cluster, try)
+	out, _ := n.visit(n.like.Root, n.like.Cluster, try)
 	return out == took
 }
 
 func (n *naive) wants(q *queue) bool {
 	for _, a := range n.apps {
-		for p := a.q.q; p != nil && a.wants; p = p.parent {
+		for p := a.q.q; p != nil && a.wants; p = p.Parent {
 			if p == q {
 				return true
 			}
@@ -300,19 +300,19 @@ func (n *naive) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 	if !n.wants(q) {
 		return nothing, unit.Resources{}
 	}
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		return n.visitLeaf(x, lim, try)
 	}
-	lim = o.calc.Min(o.cluster, lim, q.EffMax)
-	if o.calc.Compare(o.cluster, x.used, lim) >= 0 {
+	lim = o.Calc.Min(o.Cluster, lim, q.EffMax)
+	if o.Calc.Compare(o.Cluster, x.used, lim) >= 0 {
 		return nothing, unit.Resources{}
 	}
-	kids := slices.Clone(q.children)
+	kids := slices.Clone(q.Children)
 	sort.SliceStable(kids, func(i, k int) bool { return n.queueLess(q, kids[i], kids[k]) })
 	var blocked unit.Resources
 	result := nothing
 	for _, k := range kids {
-		childLim := o.calc.Down(lim.Sub(o.calc.Max(o.cluster, blocked, unit.Resources{})).Sub(x.used).Add(n.queues[k].used), o.minA)
+		childLim := o.Calc.Down(lim.Sub(o.Calc.Max(o.Cluster, blocked, unit.Resources{})).Sub(x.used).Add(n.queues[k].used), o.MinA)
 		out, room := n.visit(k, childLim, try)
 		switch out {
 		case took, enough:
@@ -332,13 +332,13 @@ func (n *naive) queueLess(parent, a, b *queue) bool {
 	}
 	use := func(q *queue) float32 {
 		if q.AbsCap > 0 {
-			return o.calc.Divide(o.cluster, n.queues[q].used, o.calc.Max(o.cluster, q.EffMin, o.minA))
+			return o.Calc.Divide(o.Cluster, n.queues[q].used, o.Calc.Max(o.Cluster, q.EffMin, o.MinA))
 		}
-		return o.calc.Divide(o.cluster, n.queues[q].used, o.cluster)
+		return o.Calc.Divide(o.Cluster, n.queues[q].used, o.Cluster)
 	}
 	ua, ub := use(a), use(b)
-	if parent.byPriority && a.priority != b.priority && (ua < 1) == (ub < 1) {
-		return a.priority > b.priority
+	if parent.ByPriority && a.Priority != b.Priority && (ua < 1) == (ub < 1) {
+		return a.Priority > b.Priority
 	}
 	if ua != ub {
 		return ua < ub
@@ -369,19 +369,19 @@ func (n *naive) visitLeaf(x *nqueue, lim unit.Resources, try func(*policy.Job) p
 			return list[i].j.Seq < list[k].j.Seq
 		})
 	}
-	limit := o.calc.Min(o.cluster, q.EffMax, lim)
+	limit := o.Calc.Min(o.Cluster, q.EffMax, lim)
 	room := limit.Sub(x.used)
 	for _, a := range list {
-		if o.calc.Compare(o.cluster, x.used, limit) >= 0 {
+		if o.Calc.Compare(o.Cluster, x.used, limit) >= 0 {
 			return nothing, unit.Resources{}
 		}
-		x.curLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
-		if o.calc.Compare(o.cluster, x.users[a.j.User].used, n.userLimit(x)) > 0 || a.j.Pending == 0 {
+		x.curLimit = o.Calc.Min(o.Cluster, o.Calc.Down(q.EffMax, o.MinA), lim)
+		if o.Calc.Compare(o.Cluster, x.users[a.j.User].used, n.userLimit(x)) > 0 || a.j.Pending == 0 {
 			continue
 		}
-		ok := o.calc.Fits(a.j.Ask, room)
-		for p := q; p != nil; p = p.parent {
-			ok = ok && o.calc.Fits(n.queues[p].used.Add(a.j.Ask), p.EffMax)
+		ok := o.Calc.Fits(a.j.Ask, room)
+		for p := q; p != nil; p = p.Parent {
+			ok = ok && o.Calc.Fits(n.queues[p].used.Add(a.j.Ask), p.EffMax)
 		}
 		if !ok {
 			return limited, room

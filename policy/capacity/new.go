@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/capacity/queues"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
@@ -18,47 +19,25 @@ func New(c *conf.Capacity) (policy.Policy, error) {
 	if c == nil || c.Root == nil {
 		return policy.Policy{}, errors.New("capacity: no queues are configured")
 	}
-	o := &Order{
-		step: c.MinAllocation, maxPriority: c.MaxApplicationPriority, maxApps: c.MaximumApplications,
-		globalQueueMax: c.GlobalQueueMaxApplications, names: map[string][]*queue{},
-	}
+	o := &Order{step: c.MinAllocation, maxPriority: c.MaxApplicationPriority}
+	o.MaxApps, o.GlobalQueueMax = c.MaximumApplications, c.GlobalQueueMaxApplications
 	if c.Dominant {
 		o.configured = arith.Dominant
 	}
 	if o.step.Mem < 1 || o.step.Cores < 1 {
 		return policy.Policy{}, fmt.Errorf("capacity: the minimum allocation is [%v]: it must be positive", o.step)
 	}
-	o.minA, o.calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
-	o.root = o.build(c.Root, nil)
+	o.MinA, o.Calc, o.frontier.Before = o.step, o.configured, o.readyApps.less
+	o.Build(c.Root, nil, newQueue)
 	o.recompute()
-	var notes []string
-	notes = append(append(append(notes, c.NotModelled...), c.HeartbeatOnly...), c.Warnings...)
-	return policy.Policy{Order: o, NotModelled: notes}, nil
-}
-
-func (o *Order) build(c *conf.Queue, parent *queue) *queue {
-	q := &queue{
-		path: c.Path, name: c.Name, parent: parent, Share: arith.Share{Capacity: c.Capacity, Maximum: c.MaxCapacity},
-		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
-	}
-	if c.Leaf() {
-		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]int32{}}
-		o.name(q)
-	}
-	for i, k := range c.Children {
-		child := o.build(k, q)
-		child.index = int32(i)
-		q.children = append(q.children, child)
-	}
-	return q
+	return policy.Policy{Order: o, NotModelled: slices.Concat(c.NotModelled, c.HeartbeatOnly, c.Warnings)}, nil
 }
 
 // addLeaf creates a queue below the root on first use, for the scheduler without a file.
-func (o *Order) addLeaf(name string, s conf.QueueShare) *queue {
-	q := &queue{path: "root." + name, name: name, parent: o.root, index: int32(len(o.root.children)), Share: arith.Share{Capacity: s}}
-	q.leaf = &leaf{Leaf: *o.plain, users: map[string]int32{}}
-	o.root.children = append(o.root.children, q)
-	o.name(q)
+func (o *Order) addLeaf(name string, share conf.QueueShare) *queue {
+	leaf := *o.plain
+	q := newQueue(queues.Queue[*queue]{Path: "root." + name, Name: name, Parent: o.Root, Share: arith.Share{Capacity: share}, Leaf: &leaf}, nil)
+	o.Add(q)
 	return q
 }
 
@@ -79,64 +58,40 @@ var Entry = policy.Entry{
 }
 
 func newPlain(p policy.Params) (policy.Policy, error) {
-	number := func(key string, otherwise, least, most float64, err *error) float32 {
-		v, e := p.Float(key, otherwise)
-		if e == nil && !(v >= least && v <= most) {
-			e = fmt.Errorf("%s=%v: want a number from %v to %v", key, v, least, most)
-		}
-		*err = errors.Join(*err, e)
-		return float32(v)
-	}
-	var err error
+	r := policy.Reader{Params: p}
 	pl := &arith.Leaf{
-		UserPercent: number("minimum-user-limit-percent", 100, 0, 100, &err),
-		UserFactor:  number("user-limit-factor", -1, -1, 1e6, &err),
-		AMPercent:   number("am-percent", 0.5, 0, 1, &err),
+		UserPercent: float32(r.Between("minimum-user-limit-percent", 100, 0, 100)),
+		UserFactor:  float32(r.Between("user-limit-factor", -1, -1, 1e6)),
+		AMPercent:   float32(r.Between("am-percent", 0.5, 0, 1)),
 		OwnMaxApps:  -1,
+		Fair:        r.Second("ordering", "fifo", "fair"),
 	}
 	if pl.UserFactor < 0 {
 		pl.UserFactor = -1
 	}
-	ordering, e := p.Choice("ordering", "fifo", "fair")
-	err = errors.Join(err, e)
-	pl.Fair = ordering == "fair"
-	calculator, e := p.Choice("calculator", "default", "dominant")
-	err = errors.Join(err, e)
-	step := unit.Resources{Mem: int64(number("minimum-allocation-mb", 1, 1, 1<<30, &err)), Cores: 1}
-	if err != nil {
-		return policy.Policy{}, err
-	}
-	o := &Order{
-		step: step, minA: step, maxPriority: math.MaxInt, maxApps: -1, plain: pl,
-		names: map[string][]*queue{}, root: &queue{path: "root", name: "root", Share: arith.Share{Capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}}},
-	}
-	if calculator == "dominant" {
+	dominant := r.Second("calculator", "default", "dominant")
+	step := unit.Resources{Mem: int64(float32(r.Between("minimum-allocation-mb", 1, 1, 1<<30))), Cores: 1}
+	o := &Order{step: step, maxPriority: math.MaxInt, plain: pl}
+	o.MinA, o.MaxApps = step, -1
+	whole := arith.Share{Capacity: conf.QueueShare{Kind: conf.Percent, Value: 100}}
+	o.Add(newQueue(queues.Queue[*queue]{Path: "root", Name: "root", Share: whole}, nil))
+	if dominant {
 		o.configured = arith.Dominant
 	}
-	o.calc, o.frontier.Before = o.configured, o.readyApps.less
-	if err := o.shares(p["queues"]); err != nil {
-		return policy.Policy{}, err
+	o.Calc, o.frontier.Before = o.configured, o.readyApps.less
+	for _, q := range r.Table("queues", policy.Above0, "a:60;b:40") {
+		name := strings.TrimPrefix(q.Name, "root.")
+		switch {
+		case o.Named(name):
+			r.Keep(fmt.Errorf("queues=%q: %s is named twice", p["queues"], name))
+		case name == "" || q.Value > 1e9:
+			r.Keep(fmt.Errorf("queues=%q: want names, each with a share of at most 1e9; write a:60;b:40", p["queues"]))
+		}
+		o.addLeaf(name, conf.QueueShare{Kind: conf.Weight, Value: float32(q.Value)})
+	}
+	if r.Err != nil {
+		return policy.Policy{}, r.Err
 	}
 	o.recompute()
 	return policy.Policy{Order: o}, nil
-}
-
-// shares creates the queues of a spec such as a:60;b:40.
-func (o *Order) shares(text string) error {
-	if text == "" {
-		return nil
-	}
-	for _, part := range strings.Split(text, ";") {
-		name, share, ok := strings.Cut(part, ":")
-		name = strings.TrimPrefix(strings.TrimSpace(name), "root.")
-		v, err := strconv.ParseFloat(strings.TrimSpace(share), 32)
-		if !ok || name == "" || err != nil || !(v > 0 && v <= 1e9) {
-			return fmt.Errorf("queues=%q: %q is not NAME:SHARE with a share above 0; write a:60;b:40", text, part)
-		}
-		if o.names[name] != nil {
-			return fmt.Errorf("queues=%q: %s is named twice", text, name)
-		}
-		o.addLeaf(name, conf.QueueShare{Kind: conf.Weight, Value: float32(v)})
-	}
-	return nil
 }

@@ -7,23 +7,17 @@ import (
 	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/capacity/queues"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Order is a CapacityScheduler's order of jobs. Make one with New or from Entry.
 type Order struct {
-	calc, configured arith.Calculator
-	minA, step       unit.Resources // step is as configured; minA is capped at the largest node
-	cluster          unit.Resources
-	maxPriority      int
-	maxApps          int // in the whole scheduler; -1: any number
-	globalQueueMax   int
-	plain            *arith.Leaf // set: queues are created on first use, with these settings
-
-	root   *queue
-	leaves []*queue
-	names  map[string][]*queue // by path, path without "root.", and short name
-	total  int                 // applications present
+	queues.Tree[*queue]
+	configured  arith.Calculator // Calc, unless the cluster is measured in vcores alone
+	step        unit.Resources   // as configured; MinA is capped at the largest node
+	maxPriority int
+	plain       *arith.Leaf // set: queues are created on first use, with these settings
 
 	apps  []app  // by policy.Job.Index
 	users []user // by slot
@@ -60,14 +54,14 @@ type app struct {
 
 // Resized sets the size of the cluster.
 func (o *Order) Resized(_ unit.Time, c policy.Cluster) {
-	o.cluster = c.Total
-	o.calc = o.configured
+	o.Cluster = c.Total
+	o.Calc = o.configured
 	if c.Total.Mem == 0 {
-		o.calc = arith.Dominant // a cluster measured in vcores alone
+		o.Calc = arith.Dominant // a cluster measured in vcores alone
 	}
-	o.minA = o.step
+	o.MinA = o.step
 	if c.Max.Mem > 0 {
-		o.minA.Mem = min(o.minA.Mem, c.Max.Mem)
+		o.MinA.Mem = min(o.MinA.Mem, c.Max.Mem)
 	}
 	o.recompute()
 }
@@ -78,7 +72,7 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	if err != nil {
 		return err
 	}
-	if err := o.admit(q, j); err != nil {
+	if err := o.Admit(q, j.User, o.appsOf(j.User, q)); err != nil {
 		return err
 	}
 	*dense.At(&o.apps, j.Index) = app{job: j}
@@ -100,7 +94,7 @@ func (o *Order) enter(q *queue, id int32) {
 	a.priority = o.capped(q, a.job.Priority)
 	o.users[slot].apps++
 	q.Apps++
-	o.total++
+	o.Total++
 	if !a.used.IsZero() { // it was moved here
 		o.hold(slot, a.used)
 	}
@@ -127,7 +121,7 @@ func (o *Order) leave(id int32) *queue {
 	}
 	u.apps--
 	q.Apps--
-	o.total--
+	o.Total--
 	a.state = absent
 	return q
 }
@@ -144,7 +138,7 @@ func (o *Order) capped(q *queue, priority int) int {
 func (o *Order) Changed(_ unit.Time, j *policy.Job) {
 	o.updateWants(j.Index)
 	if j.Pending > 0 && j.Front != policy.AMStage {
-		o.userLimit(o.users[o.apps[j.Index].user].q)
+		o.UserLimit(&o.users[o.apps[j.Index].user].q.Queue)
 	}
 }
 

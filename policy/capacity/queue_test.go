@@ -10,7 +10,7 @@ import (
 
 func (o *Order) mustFind(t *testing.T, name string) *queue {
 	t.Helper()
-	q, err := o.find(name)
+	q, err := o.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestResolve(t *testing.T) {
 		"z":   "could be root.a.z, root.b.z", "a": "no leaf queue", "w": "no leaf queue",
 	} {
 		q, err := o.resolve(name)
-		if found := strings.HasPrefix(want, "root."); (err == nil) != found || found && q.path != want ||
+		if found := strings.HasPrefix(want, "root."); (err == nil) != found || found && q.Path != want ||
 			!found && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want %s", name, q, err, want)
 		}

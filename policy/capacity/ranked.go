@@ -17,26 +17,26 @@ const (
 
 // Ranked proposes jobs, best first.
 func (o *Order) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
-	if o.root.wants == 0 {
+	if o.Root.wants == 0 {
 		return false
 	}
-	return o.visit(o.root, o.cluster, try) == took
+	return o.visit(o.Root, o.Cluster, try) == took
 }
 
 func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		return o.visitLeaf(q, lim, try)
 	}
-	lim = o.calc.Min(o.cluster, lim, q.EffMax)
-	if o.calc.Compare(o.cluster, q.used, lim) >= 0 {
+	lim = o.Calc.Min(o.Cluster, lim, q.EffMax)
+	if o.Calc.Compare(o.Cluster, q.Used, lim) >= 0 {
 		return nothing
 	}
 	result := nothing
 	var blocked unit.Resources
 	q.next.Walk(func(i int32) bool {
-		k := q.children[i]
-		less := o.calc.Max(o.cluster, blocked, unit.Resources{})
-		switch o.visit(k, o.calc.Down(lim.Sub(less).Sub(q.used).Add(k.used), o.minA), try) {
+		k := q.Children[i]
+		less := o.Calc.Max(o.Cluster, blocked, unit.Resources{})
+		switch o.visit(k, o.Calc.Down(lim.Sub(less).Sub(q.Used).Add(k.Used), o.MinA), try) {
 		case took:
 			result = took
 			return false
@@ -59,13 +59,13 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 	if q.ActiveApps == 0 {
 		return nothing
 	}
-	limit := o.calc.Min(o.cluster, q.EffMax, lim)
-	if o.calc.Compare(o.cluster, q.used, limit) >= 0 {
+	limit := o.Calc.Min(o.Cluster, q.EffMax, lim)
+	if o.Calc.Compare(o.Cluster, q.Used, limit) >= 0 {
 		return nothing
 	}
-	q.room = limit.Sub(q.used)
-	q.CurLimit = o.calc.Min(o.cluster, o.calc.Down(q.EffMax, o.minA), lim)
-	userLimit := o.userLimit(q)
+	q.room = limit.Sub(q.Used)
+	q.CurLimit = o.Reach(&q.Queue, lim)
+	userLimit := o.UserLimit(&q.Queue)
 	bound := values{o.measure(userLimit)}
 	id := o.nextUser(o.readyUsers.first(q.ready, &bound), &bound, userLimit)
 	if id == none {
@@ -77,7 +77,7 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 		x := f.Items[0]
 		a := &o.apps[x]
 		if a.job.Pending > 0 {
-			if !o.calc.Fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
+			if !o.Calc.Fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
 				return limited
 			}
 			switch try(a.job) {
@@ -94,8 +94,8 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 
 // fitsAbove says whether ask keeps q and everything above it within their maxima.
 func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
-	for ; q != nil; q = q.parent {
-		if !o.calc.Fits(q.used.Add(ask), q.EffMax) {
+	for ; q != nil; q = q.Parent {
+		if !o.Calc.Fits(q.Used.Add(ask), q.EffMax) {
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 
 // nextUser is the first user from id on that is within its limit.
 func (o *Order) nextUser(id int32, bound *values, limit unit.Resources) int32 {
-	for id != none && o.calc.Compare(o.cluster, o.users[id].Used, limit) > 0 {
+	for id != none && o.Calc.Compare(o.Cluster, o.users[id].Used, limit) > 0 {
 		id = o.readyUsers.next(id, bound)
 	}
 	return id

@@ -58,7 +58,7 @@ var orders = []struct {
 }{{"least-loaded", LeastLoaded}, {"equal-running", EqualRunning}, {"most-loaded", MostLoaded}}
 
 func fromParams(p policy.Params) (Config, error) {
-	r := paramReader{p: p}
+	r := paramReader{policy.Reader{Params: p}}
 	c := Config{
 		Queues:              r.queues(),
 		AnyQueue:            p["queues"] == "",
@@ -73,60 +73,38 @@ func fromParams(p policy.Params) (Config, error) {
 		NodeDelay:           r.whole("node-delay", 0),
 		RackDelay:           r.whole("rack-delay", 0),
 		ReducesPerHeartbeat: r.whole("reduces-per-heartbeat", -1),
-		AvoidBusyNodes:      r.choice("avoid-busy-nodes", "false", "true") == 1,
-		Borrow:              r.choice("borrow", "false", "true") == 1,
+		AvoidBusyNodes:      r.Second("avoid-busy-nodes", "false", "true"),
+		LocalityWaitFactor:  r.Float("locality-wait-factor", 1),
+		Borrow:              r.Second("borrow", "false", "true"),
 	}
-	var err error
-	c.LocalityWaitFactor, err = p.Float("locality-wait-factor", 1)
-	r.fail(err)
 	if c.LocalityWaitFactor == 0 || p["reduces-per-heartbeat"] == "0" {
-		r.fail(errors.New("locality-wait-factor and reduces-per-heartbeat cannot be 0"))
+		r.Keep(errors.New("locality-wait-factor and reduces-per-heartbeat cannot be 0"))
 	}
-	return c, r.err
+	return c, r.Err
 }
 
-// paramReader keeps the first error.
-type paramReader struct {
-	p   policy.Params
-	err error
-}
-
-func (r *paramReader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
+// paramReader reads what only this policy has.
+type paramReader struct{ policy.Reader }
 
 // whole reads a whole number that is not below a minimum; absent: 0, which stands for the default.
-func (r *paramReader) whole(key string, least int) int {
-	v, err := r.p.Int(key, 0)
-	r.fail(err)
-	if _, given := r.p[key]; given && err == nil && (v < least || v > most) {
-		r.fail(fmt.Errorf("%s=%d: want %d to %d", key, v, least, most))
+func (r *paramReader) whole(key string, low int) int {
+	v := r.Int(key, 0)
+	if _, given := r.Params[key]; given && (v < low || v > most) {
+		r.Keep(fmt.Errorf("%s=%d: want %d to %d", key, v, low, most))
 	}
 	return v
 }
 
+// choice reads the index of one of several words.
 func (r *paramReader) choice(key string, words ...string) int {
-	s, err := r.p.Choice(key, words...)
-	r.fail(err)
-	return max(slices.Index(words, s), 0)
+	return max(slices.Index(words, r.Choice(key, words...)), 0)
 }
 
 // queues reads the capacities, then each setting of queues.
 func (r *paramReader) queues() []Queue {
 	var queues []Queue
-	if text := r.p["queues"]; text != "" {
-		for _, part := range strings.Split(text, ";") {
-			name, value, ok := strings.Cut(part, ":")
-			name = strings.TrimSpace(name)
-			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if !ok || name == "" || err != nil || !(v > 0) {
-				r.fail(fmt.Errorf("queues=%q: %q is not NAME:PERCENT; write a:70;b:30", text, part))
-				return nil
-			}
-			queues = append(queues, Queue{Name: name, Capacity: v})
-		}
+	for _, q := range r.Table("queues", policy.Above0, "a:70;b:30") {
+		queues = append(queues, Queue{Name: q.Name, Capacity: q.Value})
 	}
 	if len(queues) == 0 {
 		queues = []Queue{{Name: "default", Capacity: 100}}
@@ -175,7 +153,7 @@ func (r *paramReader) queues() []Queue {
 		{"maximum-initialized-active-tasks-per-user", whole(func(q *Queue) *int { return &q.MaxActiveTasksPerUser })},
 		{"init-accept-jobs-factor", whole(func(q *Queue) *int { return &q.AcceptFactor })},
 	} {
-		if text, given := r.p[s.key]; given {
+		if text, given := r.Params[s.key]; given {
 			r.each(s.key, text, queues, s.set)
 		}
 	}
@@ -187,7 +165,7 @@ func (r *paramReader) each(key, text string, queues []Queue, set func(*Queue, st
 	if !strings.Contains(text, ":") {
 		for i := range queues {
 			if err := set(&queues[i], strings.TrimSpace(text)); err != nil {
-				r.fail(fmt.Errorf("%s=%q: %w", key, text, err))
+				r.Keep(fmt.Errorf("%s=%q: %w", key, text, err))
 			}
 		}
 		return
@@ -196,11 +174,11 @@ func (r *paramReader) each(key, text string, queues []Queue, set func(*Queue, st
 		name, value, _ := strings.Cut(part, ":")
 		i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == strings.TrimSpace(name) })
 		if i < 0 {
-			r.fail(fmt.Errorf("%s=%q: no queue is named %q in queues", key, text, strings.TrimSpace(name)))
+			r.Keep(fmt.Errorf("%s=%q: no queue is named %q in queues", key, text, strings.TrimSpace(name)))
 			return
 		}
 		if err := set(&queues[i], strings.TrimSpace(value)); err != nil {
-			r.fail(fmt.Errorf("%s=%q: %q: %w", key, text, part, err))
+			r.Keep(fmt.Errorf("%s=%q: %q: %w", key, text, part, err))
 		}
 	}
 }

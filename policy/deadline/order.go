@@ -17,12 +17,12 @@ const goalless = states
 // Invariant: a job that waits for a kind of slot is in exactly one class of that kind, with its key as of its last event or refresh.
 type Order struct {
 	Settings
-	cluster policy.Cluster
-	jobs    []*policy.Job // by Index
-	of      []history     // by Index
-	classes [policy.Slots][goalless + 1]rank.Heap
-	goals   rank.Heap // jobs that have not missed their goals yet, by goal
-	held    int64     // containers of jobs that have
+	cluster   policy.Cluster
+	jobs      []*policy.Job // by Index
+	histories []history     // by Index
+	classes   [policy.Slots][goalless + 1]rank.Heap
+	goals     rank.Heap // jobs that have not missed their goals yet, by goal
+	held      int64     // containers of jobs that have
 
 	// In min mode a scheduling pass serves jobs in their order at its start; those it served are ranked again afterwards.
 	passNow  unit.Time
@@ -66,21 +66,21 @@ func (o *Order) Resized(now unit.Time, c policy.Cluster) {
 func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 	if n := int(j.Index) + 1 - len(o.jobs); n > 0 {
 		o.jobs = append(o.jobs, make([]*policy.Job, n)...)
-		o.of = append(o.of, make([]history, n)...)
+		o.histories = append(o.histories, make([]history, n)...)
 	}
 	h := history{goal: unit.Never}
 	if j.Deadline > 0 {
 		h.goal = j.Deadline
 		o.goals.Set(j.Index, float64(h.goal), j.Seq)
 	}
-	o.jobs[j.Index], o.of[j.Index] = j, h
+	o.jobs[j.Index], o.histories[j.Index] = j, h
 	o.Changed(now, j)
 	return nil
 }
 
 // history is what is known of a job. A ResourceManager shows stages only when they are first requested, so there may be more than at arrival.
 func (o *Order) history(j *policy.Job) *history {
-	h := &o.of[j.Index]
+	h := &o.histories[j.Index]
 	for i := len(h.stages); i < len(j.Stages); i++ {
 		s := stage{}
 		if len(j.Stages[i].After) > 0 {
@@ -157,14 +157,14 @@ func satisfied(j *policy.Job, s int) bool {
 // Left removes the job.
 func (o *Order) Left(now unit.Time, j *policy.Job) {
 	o.endPass(now)
-	if o.of[j.Index].missed {
+	if o.histories[j.Index].missed {
 		o.held -= j.Running
 	}
 	for slot := range o.classes {
 		o.remove(slot, j.Index)
 	}
 	o.goals.Remove(j.Index)
-	o.jobs[j.Index], o.of[j.Index] = nil, history{}
+	o.jobs[j.Index], o.histories[j.Index] = nil, history{}
 }
 
 func (o *Order) remove(slot int, id int32) {
@@ -175,7 +175,7 @@ func (o *Order) remove(slot int, id int32) {
 
 // rank puts a job into its class, by its key.
 func (o *Order) rank(now unit.Time, j *policy.Job) {
-	h := &o.of[j.Index]
+	h := &o.histories[j.Index]
 	for slot := range o.classes {
 		if j.Waiting[slot] == 0 {
 			o.remove(slot, j.Index)
@@ -250,7 +250,7 @@ func (o *Order) work(now unit.Time, j *policy.Job, slot int) (w Work, aim unit.T
 // successors take as long as later says. There is no estimate while such a stage holds nothing.
 func (o *Order) Estimates(now unit.Time, each func(j *policy.Job, end unit.Time)) {
 	for _, j := range o.jobs {
-		if j == nil || o.of[j.Index].goal == unit.Never {
+		if j == nil || o.histories[j.Index].goal == unit.Never {
 			continue
 		}
 		if end, ok := o.end(now, j); ok {
@@ -317,7 +317,7 @@ func (o *Order) later(j *policy.Job, s int) (length, work float64) {
 			continue
 		}
 		left := st.Pending
-		if o.of[j.Index].stages[t].ready == unit.Never {
+		if o.histories[j.Index].stages[t].ready == unit.Never {
 			left += st.Running
 		}
 		work += float64(left) * mean
@@ -347,7 +347,7 @@ func (o *Order) expire(now unit.Time) {
 	for o.goals.Len() > 0 && o.goals.MinKey() <= float64(now) {
 		id, _ := o.goals.Min()
 		o.goals.Remove(id)
-		o.of[id].missed = true
+		o.histories[id].missed = true
 		o.held += o.jobs[id].Running
 		o.rank(now, o.jobs[id])
 	}

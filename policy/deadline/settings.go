@@ -55,40 +55,21 @@ var Entry = policy.Entry{
 // Parse reads the settings that Entry lists.
 func Parse(p policy.Params) (s Settings, err error) {
 	s = Defaults()
-	var failed error
-	check := func(err error) {
-		if failed == nil {
-			failed = err
-		}
-	}
-	word := func(key, otherwise, other string) bool {
-		w, err := p.Choice(key, otherwise, other)
-		check(err)
-		return w == other
-	}
-	s.Min = word("mode", "max", "min")
-	s.Literal = word("clamp", "yes", "no")
-	s.TailGuard = word("tail-guard", "no", "yes")
-	s.WorkMode = word("reduce", "split", "work")
-	samples, err := p.Int("min-samples", int(s.MinSamples))
-	check(err)
-	limit, err := p.Int("nodata-cap", 0)
-	check(err)
-	s.MinSamples, s.NoDataCap = int64(samples), int64(limit)
-	s.MissedShare, err = p.Float("missed-share", s.MissedShare)
-	check(err)
-	s.CostRatio, err = p.Float("cost-ratio", s.CostRatio)
-	check(err)
-	rounding, err := p.Choice("round", "up", "nearest", "down")
-	check(err)
-	s.Threshold = map[string]float64{"nearest": 0.5, "down": 1}[rounding]
+	r := policy.Reader{Params: p}
+	s.Min = r.Second("mode", "max", "min")
+	s.Literal = r.Second("clamp", "yes", "no")
+	s.TailGuard = r.Second("tail-guard", "no", "yes")
+	s.WorkMode = r.Second("reduce", "split", "work")
+	s.MinSamples, s.NoDataCap = int64(r.Int("min-samples", int(s.MinSamples))), int64(r.Int("nodata-cap", 0))
+	s.MissedShare, s.CostRatio = r.Float("missed-share", s.MissedShare), r.Float("cost-ratio", s.CostRatio)
+	s.Threshold = map[string]float64{"nearest": 0.5, "down": 1}[r.Choice("round", "up", "nearest", "down")]
 	if every, ok := p["refresh"]; ok {
 		s.Refresh, err = unit.ParseTime(every)
-		check(err)
+		r.Keep(err)
 	}
 	switch {
-	case failed != nil:
-		return s, failed
+	case r.Err != nil:
+		return s, r.Err
 	case s.MinSamples < 1 || s.NoDataCap < 0:
 		return s, fmt.Errorf("min-samples=%d, nodata-cap=%d: want at least 1 and 0", s.MinSamples, s.NoDataCap)
 	case !(s.MissedShare > 0 && s.MissedShare <= 1):

@@ -10,21 +10,6 @@ import (
 
 type user struct{ running, most int }
 
-// users holds the users' counts and limits of running jobs.
-type users struct {
-	byName map[string]*user
-	most   func(name string) int
-}
-
-func (u *users) get(name string) *user {
-	if x, ok := u.byName[name]; ok {
-		return x
-	}
-	x := &user{most: u.most(name)}
-	u.byName[name] = x
-	return x
-}
-
 // A lane holds the parked jobs of one user in one leaf, by arrival. All of them wait for the same limits, so only the
 // first matters.
 type lane struct {
@@ -78,12 +63,12 @@ func (s *lanes) unpark(a *app) {
 
 // Arrived finds the job's queue, and parks the job if its queue, one above it or its user has as many as they may.
 func (t *Tree) Arrived(_ unit.Time, j *policy.Job) error {
-	q, err := t.find(j)
+	q, err := t.Place(j.ID, j.User, j.Queue)
 	if err != nil {
 		return err
 	}
 	a := dense.At(&t.apps, j.Index)
-	*a = app{job: j, user: t.users.get(j.User)}
+	*a = app{job: j, user: t.users.Get(j.User)}
 	t.enter(a, q)
 	return nil
 }
@@ -106,8 +91,8 @@ func (t *Tree) mayRun(q *queue, u *user) bool {
 	if u.running >= u.most {
 		return false
 	}
-	for ; q != nil; q = q.parent {
-		if q.runnable >= q.maxApps {
+	for ; q != nil; q = q.Parent {
+		if q.Runnable >= q.MaxApps {
 			return false
 		}
 	}
@@ -124,11 +109,11 @@ func (t *Tree) run(a *app) {
 
 func (t *Tree) count(a *app, by int) {
 	a.user.running += by
-	for q := a.queue; q != nil; q = q.parent {
-		was := q.runnable > 0
-		q.runnable += by
-		if is := q.runnable > 0; is != was && q.parent != nil {
-			q.parent.shares.classes[q.class].Active += int64(by)
+	for q := a.queue; q != nil; q = q.Parent {
+		was := q.Runnable > 0
+		q.Runnable += by
+		if is := q.Runnable > 0; is != was && q.Parent != nil {
+			q.Parent.shares.classes[q.class].Active += int64(by)
 			t.changed()
 		}
 	}
@@ -146,7 +131,7 @@ func (t *Tree) Left(_ unit.Time, j *policy.Job) {
 func (t *Tree) leave(a *app) {
 	l := &a.queue.lane
 	if t.hasMin {
-		for q := a.queue; q != nil; q = q.parent {
+		for q := a.queue; q != nil; q = q.Parent {
 			q.asked = q.asked.Sub(a.asked)
 		}
 		a.asked.Mem, a.asked.Cores = 0, 0

@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -27,18 +28,18 @@ func TestRunningLimits(t *testing.T) {
 		tree := p.Order.(*Tree)
 		e := policytest.New(p.Order, unit.Resources{Mem: 100, Cores: 100})
 		var live []*policytest.Job
-		queues := rapid.SampledFrom([]string{"p.a", "p.b", "c", "new"})
+		names := rapid.SampledFrom([]string{"p.a", "p.b", "c", "new"})
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
 			case op <= 2 || len(live) == 0:
-				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue"), User: fmt.Sprint("u", rapid.IntRange(0, 3).Draw(t, "user"))}}
+				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: names.Draw(t, "queue"), User: fmt.Sprint("u", rapid.IntRange(0, 3).Draw(t, "user"))}}
 				if err := e.Arrive(j, 1, unit.Resources{Mem: 1, Cores: 1}); err != nil {
 					t.Fatal(err)
 				}
 				live = append(live, j)
 			case op == 3:
 				j := live[rapid.IntRange(0, len(live)-1).Draw(t, "job")]
-				if to := queues.Draw(t, "to"); tree.Move(&j.Job, to) == nil {
+				if to := names.Draw(t, "to"); tree.Move(&j.Job, to) == nil {
 					j.Queue = to
 				}
 			default:
@@ -50,8 +51,8 @@ func TestRunningLimits(t *testing.T) {
 			byUser := map[*user]int{}
 			for _, j := range live {
 				a := &tree.apps[j.Index]
-				if a.queue.name != FullName(j.Queue) {
-					t.Fatalf("%s is in %s, not in %s", j.ID, a.queue.name, j.Queue)
+				if a.queue.Name != queues.FullName(j.Queue) {
+					t.Fatalf("%s is in %s, not in %s", j.ID, a.queue.Name, j.Queue)
 				}
 				if a.parked {
 					parked++
@@ -61,16 +62,16 @@ func TestRunningLimits(t *testing.T) {
 					continue
 				}
 				byUser[a.user]++
-				for q := a.queue; q != nil; q = q.parent {
+				for q := a.queue; q != nil; q = q.Parent {
 					runnable[q]++
 				}
 			}
-			for _, q := range tree.queues {
-				if q.runnable != runnable[q] || q.runnable > q.maxApps {
-					t.Fatalf("%s counts %d of %d, at most %d", q.name, q.runnable, runnable[q], q.maxApps)
+			for _, q := range tree.Queues {
+				if q.Runnable != runnable[q] || q.Runnable > q.MaxApps {
+					t.Fatalf("%s counts %d of %d, at most %d", q.Name, q.Runnable, runnable[q], q.MaxApps)
 				}
 			}
-			for name, u := range tree.users.byName {
+			for name, u := range tree.users.ByName {
 				if u.running != byUser[u] || u.running > u.most {
 					t.Fatalf("user %s counts %d of %d, at most %d", name, u.running, byUser[u], u.most)
 				}
@@ -139,8 +140,8 @@ func TestSmallestAsk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, q := range p.Order.(*Tree).queues {
-			if q.leaf && q.name == "root.q" && q.minAsk != c.want {
+		for _, q := range p.Order.(*Tree).Queues {
+			if q.Leaf && q.Name == "root.q" && q.minAsk != c.want {
 				t.Errorf("%s waits: %v, want %v", c.name, q.minAsk, c.want)
 			}
 		}

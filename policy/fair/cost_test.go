@@ -102,8 +102,8 @@ func FuzzTree(f *testing.F) {
 		for _, j := range jobs {
 			e.Leave(j)
 		}
-		if got := e.Ranking(); len(got) > 0 || !p.Order.(*Tree).root.used.IsZero() {
-			t.Fatalf("left over: %v, %v", got, p.Order.(*Tree).root.used)
+		if got := e.Ranking(); len(got) > 0 || !p.Order.(*Tree).Root.Used.IsZero() {
+			t.Fatalf("left over: %v, %v", got, p.Order.(*Tree).Root.Used)
 		}
 	})
 }

@@ -17,17 +17,14 @@
 //
 // # From a fair-scheduler.xml
 //
-// FromConf builds the queue tree of Hadoop's FairScheduler from its allocation file; see tree.go.
+// FromConf builds the queue tree of Hadoop's FairScheduler from its allocation file: see package queues and tree.go.
 //
 // Every order here keeps rank.Heaps of those that have work waiting: a decision is O(log n) a level, and no call
 // allocates once the state has grown to the number of jobs present.
 package fair
 
 import (
-	"fmt"
-	"math"
-	"strconv"
-	"strings"
+	"errors"
 
 	"github.com/yardmaster/yardmaster/policy"
 )
@@ -51,59 +48,28 @@ var Entry = policy.Entry{
 
 // New builds a plain fair order from its parameters.
 func New(p policy.Params) (policy.Order, error) {
-	by, err := p.Choice("by", "job", "user", "pool", "queue")
-	if err != nil {
-		return nil, err
-	}
-	resource, err := p.Choice("resource", "memory", "drf")
-	if err != nil {
-		return nil, err
-	}
-	weights, err := table(p, "weights", math.SmallestNonzeroFloat64)
-	if err != nil {
-		return nil, err
-	}
-	floors, err := table(p, "min", 0)
-	if err != nil {
-		return nil, err
-	}
-	r := policy.Reader{Of: p}
+	r := policy.Reader{Params: p}
+	by := r.Choice("by", "job", "user", "pool", "queue")
+	s := scale{drf: r.Second("resource", "memory", "drf")}
+	weights, minimums := byName(r.Table("weights", policy.Above0, "a:2;b:1")), byName(r.Table("min", 0, "a:1024;b:512"))
 	share := r.Share("am-share", 0.5)
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	s := scale{drf: resource == "drf"}
 	s.resize(policy.Cluster{})
 	if by == "job" {
-		if len(weights)+len(floors) > 0 {
-			return nil, fmt.Errorf("weights and min are for users or pools: add by=user or by=pool")
+		if len(weights)+len(minimums) > 0 {
+			return nil, errors.New("weights and min are for users or pools: add by=user or by=pool")
 		}
 		return &amLimit{plain: newByJob(s), share: share}, nil
 	}
-	return &amLimit{plain: &byGroup{scale: s, user: by == "user", weights: weights, minimums: floors, names: map[string]int32{}}, share: share}, nil
+	return &amLimit{plain: &byGroup{scale: s, user: by == "user", weights: weights, minimums: minimums, names: map[string]int32{}}, share: share}, nil
 }
 
-// table parses "name:number;name:number", or the same with equals signs. Numbers must be >= least.
-func table(p policy.Params, key string, least float64) (map[string]float64, error) {
-	text := p[key]
-	if text == "" {
-		return nil, nil
+func byName(list []policy.Named) map[string]float64 {
+	m := make(map[string]float64, len(list))
+	for _, n := range list {
+		m[n.Name] = n.Value
 	}
-	t := map[string]float64{}
-	for _, part := range strings.Split(text, ";") {
-		i := strings.LastIndexAny(part, ":=")
-		if i <= 0 {
-			return nil, fmt.Errorf("%s: %q is not name:number", key, part)
-		}
-		name := strings.TrimSpace(part[:i])
-		v, err := strconv.ParseFloat(strings.TrimSpace(part[i+1:]), 64)
-		if err != nil || !(v >= least) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%s: %q of %s is not a valid number", key, part[i+1:], name)
-		}
-		if _, twice := t[name]; twice {
-			return nil, fmt.Errorf("%s: %s is named twice", key, name)
-		}
-		t[name] = v
-	}
-	return t, nil
+	return m
 }

@@ -13,31 +13,16 @@ var (
 )
 
 // QueueOf is the leaf that the placement rules, or a move, assigned to a job.
-func (t *Tree) QueueOf(j *policy.Job) string { return t.apps[j.Index].queue.name }
+func (t *Tree) QueueOf(j *policy.Job) string { return t.apps[j.Index].queue.Name }
 
 // Gauges reports the leaves' current fair shares and what their AMs hold. A leaf without runnable jobs has no share.
-func (t *Tree) Gauges(to []policy.Gauge) []policy.Gauge {
-	for _, q := range t.queues {
-		if q.leaf {
-			to = append(to, policy.Gauge{Queue: q.name, Capacity: t.usable(q), Ceiling: t.ceiling(q), AMs: q.ams, AMShare: q.amShare})
-		}
-	}
-	return to
-}
-
-// ceiling is the maximum a queue could hold now.
-func (t *Tree) ceiling(q *queue) unit.Resources {
-	if q.parent == nil {
-		return t.total
-	}
-	return q.max.Min(t.ceiling(q.parent).Sub(q.parent.used).Add(q.used)).Max(unit.Resources{Mem: 1, Cores: 1})
-}
+func (t *Tree) Gauges(list []policy.Gauge) []policy.Gauge { return t.Tree.Gauges(list, t.usable) }
 
 // usable is a leaf's fair share. Policy fair shares out no vcores: the leaf may use all that its maximum allows.
 func (t *Tree) usable(q *queue) unit.Resources {
 	s := t.share(q)
 	if s.Cores == 0 && s.Mem > 0 {
-		s.Cores = min(t.total.Cores, q.max.Cores)
+		s.Cores = min(t.Total.Cores, q.Max.Cores)
 	}
 	return s
 }
@@ -53,16 +38,16 @@ func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reas
 	heap := &l.task.heap
 	if j.Front == policy.AMStage {
 		heap = &l.am.heap
-		if limit := t.amLimit(a.queue); !a.queue.ams.Add(j.Ask).Fits(limit) {
-			to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.name, Held: a.queue.ams, Max: limit})
+		if limit := t.amLimit(a.queue); !a.queue.AMs.Add(j.Ask).Fits(limit) {
+			to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.Name, Held: a.queue.AMs, Max: limit})
 		}
 	}
-	for q := a.queue; q != nil; q = q.parent {
-		if a.parked && q.runnable >= q.maxApps {
-			to = append(to, policy.Reason{Limit: "maxRunningApps", Queue: q.name})
+	for q := a.queue; q != nil; q = q.Parent {
+		if a.parked && q.Runnable >= q.MaxApps {
+			to = append(to, policy.Reason{Limit: "maxRunningApps", Queue: q.Name})
 		}
-		if !q.used.Add(j.Ask).Fits(q.max) {
-			to = append(to, policy.Reason{Limit: "maxResources", Queue: q.name, Held: q.used, Max: q.max})
+		if !q.Used.Add(j.Ask).Fits(q.Max) {
+			to = append(to, policy.Reason{Limit: "maxResources", Queue: q.Name, Held: q.Used, Max: q.Max})
 		}
 	}
 	if a.parked {

@@ -1,50 +1,53 @@
 package fair
 
-import "github.com/yardmaster/yardmaster/policy"
+import (
+	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
+)
 
 const beyond = 1e30 // larger than any usage/weight: queues of weight 0 come after all others
 
 // queueKey is the sort key of q among the children of a queue of kind k.
-func (t *Tree) queueKey(k kind, q *queue) (needy bool, a float64, b int64) {
+func (t *Tree) queueKey(k queues.Kind, q *queue) (needy bool, a float64, b int64) {
 	var other float64
 	switch k {
-	case fifoKind:
+	case queues.FIFO:
 		return false, 0, q.rank
-	case fairKind:
-		if floor := min(q.min.Mem, q.used.Mem+q.asked.Mem); q.used.Mem < floor {
+	case queues.Fair:
+		if floor := min(q.Min.Mem, q.Used.Mem+q.asked.Mem); q.Used.Mem < floor {
 			other = 1
-			if q.weight > 0 {
-				other = part(q.used.Mem, t.total.Mem) / q.weight
+			if q.Weight > 0 {
+				other = part(q.Used.Mem, t.Total.Mem) / q.Weight
 			}
-			return true, float64(q.used.Mem) / float64(floor), second(other, q.rank)
+			return true, float64(q.Used.Mem) / float64(floor), second(other, q.rank)
 		}
-		a = float64(q.used.Mem)
-	case drfKind:
-		mem, cores := part(q.used.Mem, t.total.Mem), part(q.used.Cores, t.total.Cores)
-		held, floor, beside := q.used.Mem, q.min.Mem, part(q.used.Cores, q.min.Cores)
+		a = float64(q.Used.Mem)
+	case queues.DRF:
+		mem, cores := part(q.Used.Mem, t.Total.Mem), part(q.Used.Cores, t.Total.Cores)
+		held, floor, beside := q.Used.Mem, q.Min.Mem, part(q.Used.Cores, q.Min.Cores)
 		if cores > mem {
-			held, floor, beside = q.used.Cores, q.min.Cores, part(q.used.Mem, q.min.Mem)
+			held, floor, beside = q.Used.Cores, q.Min.Cores, part(q.Used.Mem, q.Min.Mem)
 		}
 		if held < floor {
 			return true, float64(held) / float64(floor), second(beside, q.rank)
 		}
 		a, other = max(mem, cores), min(mem, cores)
 	}
-	if q.weight <= 0 {
+	if q.Weight <= 0 {
 		return false, beyond * (1 + a), q.rank
 	}
-	return false, a / q.weight, second(other/q.weight, q.rank)
+	return false, a / q.Weight, second(other/q.Weight, q.rank)
 }
 
 // appKey is a job's sort key in a leaf of kind k.
-func (t *Tree) appKey(k kind, j *policy.Job) (a float64, b int64) {
+func (t *Tree) appKey(k queues.Kind, j *policy.Job) (a float64, b int64) {
 	switch k {
-	case fifoKind:
+	case queues.FIFO:
 		return 0, j.Seq
-	case fairKind:
+	case queues.Fair:
 		return float64(j.Used.Mem), j.Seq
 	}
-	mem, cores := part(j.Used.Mem, t.total.Mem), part(j.Used.Cores, t.total.Cores)
+	mem, cores := part(j.Used.Mem, t.Total.Mem), part(j.Used.Cores, t.Total.Cores)
 	return max(mem, cores), second(min(mem, cores), j.Seq)
 }
 

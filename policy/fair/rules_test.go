@@ -95,10 +95,10 @@ func TestSetProperty(t *testing.T) {
 		{"maxRunningApps", math.Inf(1), math.NaN()},
 		{"state", 1, math.NaN()},
 	} {
-		weight, share, apps := 3.0, 0.75, 9
-		before, _ := ReadProperty("q", c.property, weight, share, apps)
-		old, err := SetProperty("q", c.property, c.value, &weight, &share, &apps)
-		after, _ := ReadProperty("q", c.property, weight, share, apps)
+		_, tree := hand(t, `<queue name="q"><weight>3</weight><maxAMShare>0.75</maxAMShare><maxRunningApps>9</maxRunningApps></queue>`)
+		before, _ := tree.Property("q", c.property)
+		_, old, err := tree.Set("q", c.property, c.value)
+		after, _ := tree.Property("q", c.property)
 		if refused := math.IsNaN(c.set); (err != nil) != refused || refused && after != before ||
 			!refused && (after != c.set || old != before) {
 			t.Errorf("%s=%v: from %v (%v) to %v, %v", c.property, c.value, old, before, after, err)

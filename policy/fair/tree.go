@@ -3,6 +3,7 @@ package fair
 import (
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -27,14 +28,11 @@ import (
 // A child is in its parent's heaps exactly while something below it could start within its own maximum, as far as a
 // lower bound of the waiting asks (minAsk) tells, so a queue at its maximum costs nothing however many jobs wait in it.
 type Tree struct {
-	total, used unit.Resources
-	root        *queue
-	queues      []*queue // parents before their children
-	names       map[string]*queue
-	rules       Placement
-	apps        []app // by Job.Index
-	users       users
-	lanes       lanes
+	queues.Tree[*queue]
+	used  unit.Resources
+	apps  []app // by Job.Index
+	users queues.Users[user]
+	lanes lanes
 
 	v2        bool     // Hadoop 2's AM limit
 	hasMin    bool     // some queue has a minimum share: demand is tracked
@@ -43,31 +41,14 @@ type Tree struct {
 	recheck   bool     // the shares changed: recheck barred
 	fruitless []*queue // visited without a proposal in the current walk, children before parents
 	visited   int64    // jobs visited: the cost of walks, for tests
-	defaults  limits
 }
 
-type kind uint8
-
-const (
-	fairKind kind = iota
-	drfKind
-	fifoKind
-)
-
 type queue struct {
-	name   string
-	parent *queue
-	kids   []*queue
-	sorted []*queue // kids, by name
-	slot   int32    // index in parent.kids
-	rank   int64    // by name among its siblings
-	leaf   bool
-	kind   kind
-	limits
-	min, max unit.Resources // of the current cluster; max is at least min
-
-	used, asked, ams unit.Resources // asked: outstanding demand, kept only if there are minimum shares
-	runnable         int
+	queues.Queue[*queue]
+	sorted []*queue       // kids, by name
+	slot   int32          // index in Parent.Kids
+	rank   int64          // by name among its siblings
+	asked  unit.Resources // outstanding demand, kept only if there are minimum shares
 
 	needy, sated rank.Heap // kids, by slot, that could start something
 	cur          rank.Cursor
@@ -122,20 +103,19 @@ var (
 
 // limit computes a queue's minimum and maximum of a cluster.
 func (q *queue) limit(total unit.Resources) {
-	q.min = q.minimum.Of(total)
-	q.max = q.maximum.Of(total).Max(q.min)
-	q.max.Extra = total.Extra // which no file limits
+	q.Resize(total)
+	q.Max.Extra = total.Extra // which no file limits
 }
 
 // Resized recomputes all that depends on the cluster.
 func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
-	t.total = c.Total
-	for _, q := range t.queues {
+	t.Total = c.Total
+	for _, q := range t.Queues {
 		q.needy, q.sated = rank.Heap{}, rank.Heap{}
 		q.lane.am, q.lane.task, q.lane.stuck = jobHeap{}, jobHeap{}, false
-		q.limit(t.total)
+		q.limit(t.Total)
 	}
-	for _, q := range t.queues {
+	for _, q := range t.Queues {
 		q.classify()
 	}
 	t.changed()
@@ -144,8 +124,8 @@ func (t *Tree) Resized(_ unit.Time, c policy.Cluster) {
 			t.refresh(a)
 		}
 	}
-	for i := len(t.queues) - 1; i >= 0; i-- {
-		t.place(t.queues[i])
+	for i := len(t.Queues) - 1; i >= 0; i-- {
+		t.place(t.Queues[i])
 	}
 }
 
@@ -165,12 +145,12 @@ func (t *Tree) Ended(e *policy.Event) { t.held(e.Job, e.Stage, unit.Resources{}.
 func (t *Tree) held(j *policy.Job, s int, more unit.Resources) {
 	a := &t.apps[j.Index]
 	t.used = t.used.Add(more)
-	for q := a.queue; q != nil; q = q.parent {
-		q.used = q.used.Add(more)
+	for q := a.queue; q != nil; q = q.Parent {
+		q.Used = q.Used.Add(more)
 	}
 	if s == policy.AMStage {
 		a.am = a.am.Add(more)
-		a.queue.ams = a.queue.ams.Add(more)
+		a.queue.AMs = a.queue.AMs.Add(more)
 	}
 	t.refresh(a)
 	t.climb(a.queue)
@@ -191,11 +171,11 @@ func (t *Tree) refresh(a *app) {
 		return
 	case j.Front == policy.AMStage:
 		l.task.heap.Remove(a.slot)
-		key, second := t.appKey(q.kind, j)
+		key, second := t.appKey(q.Kind, j)
 		l.am.set(a.slot, key, second, j.Ask)
 	default:
 		l.am.heap.Remove(a.slot)
-		key, second := t.appKey(q.kind, j)
+		key, second := t.appKey(q.Kind, j)
 		l.task.set(a.slot, key, second, j.Ask)
 	}
 }
@@ -204,15 +184,15 @@ func (t *Tree) refresh(a *app) {
 func (t *Tree) demand(a *app) {
 	var now unit.Resources
 	if n := a.job.Pending; n > 0 {
-		now.Mem = t.total.Mem
-		if ask := a.job.Ask.Mem; ask <= 0 || n <= t.total.Mem/ask {
+		now.Mem = t.Total.Mem
+		if ask := a.job.Ask.Mem; ask <= 0 || n <= t.Total.Mem/ask {
 			now.Mem = ask * n
 		}
 	}
 	if now == a.asked {
 		return
 	}
-	for q := a.queue; q != nil; q = q.parent {
+	for q := a.queue; q != nil; q = q.Parent {
 		q.asked = q.asked.Add(now).Sub(a.asked)
 	}
 	a.asked = now
@@ -220,14 +200,14 @@ func (t *Tree) demand(a *app) {
 
 // climb reranks a queue and all above it.
 func (t *Tree) climb(q *queue) {
-	for ; q.parent != nil; q = q.parent {
+	for ; q.Parent != nil; q = q.Parent {
 		t.place(q)
 	}
 }
 
 // place ranks a queue in its parent's heaps by usage, or removes it.
 func (t *Tree) place(q *queue) {
-	p := q.parent
+	p := q.Parent
 	if p == nil {
 		return
 	}
@@ -241,7 +221,7 @@ func (t *Tree) place(q *queue) {
 	} else {
 		p.minAsk = p.minAsk.Min(q.minAsk)
 	}
-	needy, a, b := t.queueKey(p.kind, q)
+	needy, a, b := t.queueKey(p.Kind, q)
 	if needy {
 		p.sated.Remove(q.slot)
 		p.needy.Set(q.slot, a, b)
@@ -253,8 +233,8 @@ func (t *Tree) place(q *queue) {
 
 // open says whether something below q might start within q's own limits, and updates q.minAsk.
 func (t *Tree) open(q *queue) bool {
-	room := q.max.Sub(q.used)
-	if !q.leaf {
+	room := q.Max.Sub(q.Used)
+	if !q.Leaf {
 		return q.needy.Len()+q.sated.Len() > 0 && q.minAsk.Fits(room)
 	}
 	l := &q.lane

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -51,12 +52,12 @@ func TestPour(t *testing.T) {
 		"nobody":          {1000, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var classes []Class
+			var classes []queues.Class
 			for _, k := range c.kids {
-				classes = append(classes, Class{Active: k.active, Claim: Claim{Weight: k.weight,
+				classes = append(classes, queues.Class{Active: k.active, Claim: queues.Claim{Weight: k.weight,
 					Min: unit.Resources{Mem: k.min}, Max: unit.Resources{Mem: k.max}}})
 			}
-			computeShare(classes, c.total, memory)
+			queues.ComputeShares(classes, unit.Resources{Mem: c.total}, false)
 			for i, w := range c.want {
 				if got := classes[i].Share.Mem; got != w {
 					t.Errorf("share %d is %d, want %d", i, got, w)
@@ -141,10 +142,10 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*policytes
 		fs  unit.Resources
 	}
 	var kids []place
-	var classes []Class
+	var classes []queues.Class
 	for _, k := range q.Children {
 		jobs, used := n.below(k)
-		classes = append(classes, Class{Claim: Claim{k.Weight, k.Min.Of(n.total), n.limit(k)}, Active: int64(min(len(jobs), 1))})
+		classes = append(classes, queues.Class{Claim: queues.Claim{Weight: k.Weight, Min: k.Min.Of(n.total), Max: n.limit(k)}, Active: int64(min(len(jobs), 1))})
 		key := []float64{1, 0, 0}
 		mem, cores := part(used.Mem, n.total.Mem), part(used.Cores, n.total.Cores)
 		switch q.Policy {
@@ -171,10 +172,7 @@ func (n *naive) rank(q *conf.FairQueue, room, share unit.Resources) []*policytes
 		}
 		kids = append(kids, place{q: k, key: key})
 	}
-	computeShare(classes, share.Mem, memory)
-	if q.Policy == "drf" {
-		computeShare(classes, share.Cores, vcores)
-	}
+	queues.ComputeShares(classes, share, q.Policy == "drf")
 	for i := range kids {
 		kids[i].fs = classes[i].Share
 	}
@@ -217,13 +215,13 @@ func TestTreeAgainstNaive(t *testing.T) {
 		total := unit.Resources{Mem: 32, Cores: 32}
 		e := policytest.New(p.Order, total)
 		var live []*policytest.Job
-		queues := rapid.SampledFrom([]string{"a", "p.b", "p.c"})
+		names := rapid.SampledFrom([]string{"a", "p.b", "p.c"})
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			op := rapid.IntRange(0, 19).Draw(t, "op")
 			pick := func() *policytest.Job { return live[rapid.IntRange(0, len(live)-1).Draw(t, "job")] }
 			switch {
 			case op <= 6 || len(live) == 0:
-				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: queues.Draw(t, "queue")}}
+				j := &policytest.Job{Job: policy.Job{ID: fmt.Sprint("j", i), Queue: names.Draw(t, "queue")}}
 				if rapid.Bool().Draw(t, "master") {
 					j.AM = unit.Resources{Mem: rapid.Int64Range(1, 2).Draw(t, "mm"), Cores: 1}
 				}
@@ -239,7 +237,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 					e.End(j, false)
 				}
 			case op == 16:
-				j, to := pick(), queues.Draw(t, "to")
+				j, to := pick(), names.Draw(t, "to")
 				if e.Order.(policy.Knobs).Move(&j.Job, to) == nil {
 					j.Queue = to
 				}

@@ -12,7 +12,7 @@ func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 		t.recheckAMs()
 	}
 	t.fruitless = t.fruitless[:0]
-	v, _ := t.descend(t.root, t.root.max.Sub(t.root.used), try)
+	v, _ := t.descend(t.Root, t.Root.Max.Sub(t.Root.Used), try)
 	for _, q := range t.fruitless {
 		t.tighten(q)
 	}
@@ -21,7 +21,7 @@ func (t *Tree) Ranked(_ *policy.Offer, try func(*policy.Job) policy.Verdict) boo
 
 // descend proposes the jobs below q that fit into room, what q and the queues above leave. It returns whether it found any.
 func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) policy.Verdict) (v policy.Verdict, found bool) {
-	if q.leaf {
+	if q.Leaf {
 		v, found = t.serve(q, room, try)
 	} else {
 		for _, heap := range [...]*rank.Heap{&q.needy, &q.sated} {
@@ -30,8 +30,8 @@ func (t *Tree) descend(q *queue, room unit.Resources, try func(*policy.Job) poli
 				if !ok {
 					break
 				}
-				kid := q.kids[slot]
-				left := room.Min(kid.max.Sub(kid.used))
+				kid := q.Kids[slot]
+				left := room.Min(kid.Max.Sub(kid.Used))
 				if !kid.minAsk.Fits(left) || kid.lane.stuck && left.Fits(kid.lane.room) {
 					continue
 				}
@@ -61,7 +61,7 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 	l.task.cur.Start(&l.task.heap)
 	ams := l.am.heap.Len() > 0
 	if ams {
-		amRoom = room.Min(t.amLimit(q).Sub(q.ams))
+		amRoom = room.Min(t.amLimit(q).Sub(q.AMs))
 		ams = l.am.minAsk.Fits(amRoom)
 		if ams {
 			l.am.cur.Start(&l.am.heap)
@@ -101,7 +101,7 @@ func (t *Tree) serve(q *queue, room unit.Resources, try func(*policy.Job) policy
 // tighten makes the lower bound of a queue without a proposal exact, so that it leaves its parent's heaps if nothing
 // in it fits its maximum. Every job of such a leaf was visited.
 func (t *Tree) tighten(q *queue) {
-	if q.leaf {
+	if q.Leaf {
 		if q.lane.fresh {
 			return // what the walk saw is stale
 		}
@@ -115,9 +115,9 @@ func (t *Tree) tighten(q *queue) {
 					break
 				}
 				if first {
-					q.minAsk, first = q.kids[slot].minAsk, false
+					q.minAsk, first = q.Kids[slot].minAsk, false
 				} else {
-					q.minAsk = q.minAsk.Min(q.kids[slot].minAsk)
+					q.minAsk = q.minAsk.Min(q.Kids[slot].minAsk)
 				}
 			}
 		}

@@ -27,7 +27,6 @@
 package feedback
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
@@ -79,16 +78,12 @@ func read(p policy.Params, limits, shares string) (made policy.Policy, err error
 			return made, err
 		}
 	}
-	choice := func(key string, words ...string) string {
-		word, wrong := p.Choice(key, words...)
-		err = cmp.Or(err, wrong)
-		return word
-	}
-	o.Queues = levels.New(parts, choice("borrow", "no", "yes") == "yes")
-	o.completed = choice("count", "running", "completed") == "completed"
-	reduces := choice("reduces", "hold", "release", "defer")
+	r := policy.Reader{Params: p}
+	o.Queues = levels.New(parts, r.Second("borrow", "no", "yes"))
+	o.completed = r.Second("count", "running", "completed")
+	reduces := r.Choice("reduces", "hold", "release", "defer")
 	o.defers = reduces == "defer"
-	o.restart = choice("restart", "no", "yes") == "yes"
+	o.restart = r.Second("restart", "no", "yes")
 	made = policy.Policy{Order: o, ByNode: len(parts) > 0}
 	if reduces != "hold" || o.restart {
 		o.preempting = &preempting{Order: o}
@@ -97,7 +92,7 @@ func read(p policy.Params, limits, shares string) (made policy.Policy, err error
 	if made.ByNode || o.preempting != nil {
 		made.Shifted = o.Shifted
 	}
-	return made, err
+	return made, r.Err
 }
 
 // Order is the order of both policies. It serves one run.

@@ -112,13 +112,13 @@ type Options struct {
 
 // Read reads the settings as typed.
 func Read(p policy.Params) (o Options, err error) {
-	r := policy.Reader{Of: p}
+	r := policy.Reader{Params: p}
 	o.Base = policy.Spec{Name: r.Choice("base", bases.Names()...), Params: maps.Clone(p)}
 	for k := range own() {
 		delete(o.Base.Params, k)
 	}
 	how := []string{"full", "idle", "no"}
-	o.Mixed, o.Stealing = r.Choice("classify", "yes", "no") == "no", Stealing(slices.Index(how, r.Choice("steal", how...)))
+	o.Mixed, o.Stealing = r.Second("classify", "yes", "no"), Stealing(slices.Index(how, r.Choice("steal", how...)))
 	wait := func(key string, otherwise unit.Time) unit.Time {
 		if p[key] == "no" {
 			return 0
@@ -130,9 +130,7 @@ func Read(p policy.Params) (o Options, err error) {
 	if o.Error, err = p.Float("error", 0); err != nil || !(o.Error >= -1 && o.Error <= 1000) {
 		r.Keep(fmt.Errorf("error=%s: want a number from -1", p["error"]))
 	}
-	seed, err := p.Int("seed", 1)
-	r.Keep(err)
-	o.Seed = uint64(seed)
+	o.Seed = uint64(r.Int("seed", 1))
 	if path := p["model"]; path != "" {
 		o.Classifier, err = classify.Open(path)
 		r.Keep(err)

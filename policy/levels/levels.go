@@ -36,7 +36,7 @@ type Queues struct {
 	parts   []part
 	mixed   bool          // nodes differ in size
 	jobs    []*policy.Job // by Index
-	at      []place
+	places  []place
 	entered int64
 	shifted bool // see Shifted
 }
@@ -145,7 +145,7 @@ func (q *Queues) home(queue int32) int32 {
 
 // serving is the partition that serves a job: its queue's, unless no node there is large enough.
 func (q *Queues) serving(j *policy.Job, slot int) int32 {
-	home := q.home(q.at[j.Index].queue)
+	home := q.home(q.places[j.Index].queue)
 	if !q.mixed || q.parts[home].fits(slot, j.Ask) {
 		return home
 	}
@@ -163,7 +163,7 @@ func (p *part) fits(slot int, ask unit.Resources) bool {
 
 // Enter appends a job to a queue: one that arrives, or one that moves.
 func (q *Queues) Enter(j *policy.Job, queue int) error {
-	job, at := dense.At(&q.jobs, j.Index), dense.At(&q.at, j.Index)
+	job, at := dense.At(&q.jobs, j.Index), dense.At(&q.places, j.Index)
 	if *job == nil {
 		for i := range j.Stages {
 			if n := j.Stages[i].Gang; n > 1 && len(q.parts) > 1 {
@@ -189,11 +189,11 @@ func (q *Queues) Shifted() bool {
 func (q *Queues) Shift() { q.shifted = true }
 
 // Queue is the index of a job's queue.
-func (q *Queues) Queue(j *policy.Job) int { return int(q.at[j.Index].queue) }
+func (q *Queues) Queue(j *policy.Job) int { return int(q.places[j.Index].queue) }
 
 // rank updates the heaps for a job.
 func (q *Queues) rank(j *policy.Job) {
-	at := &q.at[j.Index]
+	at := &q.places[j.Index]
 	for s := range policy.Slots {
 		waits := j.Waiting[s] > 0 && !(at.defers && s == policy.ReduceSlot)
 		k := at.part[s]
@@ -213,7 +213,7 @@ func (q *Queues) rank(j *policy.Job) {
 
 // Defer sets whether the job is kept from taking reduce slots.
 func (q *Queues) Defer(j *policy.Job, defers bool) {
-	if at := &q.at[j.Index]; at.defers != defers {
+	if at := &q.places[j.Index]; at.defers != defers {
 		at.defers = defers
 		q.rank(j)
 	}
@@ -233,7 +233,7 @@ func (q *Queues) Started(e *policy.Event) {
 	}
 	for s := range policy.Slots {
 		if j.Waiting[s] == 0 {
-			q.parts[q.at[j.Index].part[s]].waiting[s].Remove(j.Index)
+			q.parts[q.places[j.Index].part[s]].waiting[s].Remove(j.Index)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (q *Queues) Partitions(to []policy.Partition) []policy.Partition {
 // Left removes the job.
 func (q *Queues) Left(_ unit.Time, j *policy.Job) {
 	for s := range policy.Slots {
-		q.parts[q.at[j.Index].part[s]].waiting[s].Remove(j.Index)
+		q.parts[q.places[j.Index].part[s]].waiting[s].Remove(j.Index)
 	}
 	q.jobs[j.Index] = nil
 }
@@ -315,7 +315,7 @@ func (q *Queues) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Re
 	if j.Waiting[slot] == 0 {
 		slot = policy.ReduceSlot
 	}
-	k := q.at[j.Index].part[slot]
+	k := q.places[j.Index].part[slot]
 	r := policy.Reason{Queue: fmt.Sprintf("queue %d", q.Queue(j)+1)}
 	keyed.Ahead(&r, &q.parts[k].waiting[slot], j.Index, q.jobs)
 	if len(q.parts) > 1 {

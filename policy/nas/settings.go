@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/shuffle"
@@ -69,7 +67,7 @@ func New(p policy.Params) (policy.Policy, error) {
 
 // read reads the parameters.
 func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
-	r := policy.Reader{Of: p}
+	r := policy.Reader{Params: p}
 	parts := r.Choice("parts", "all", "mts+ca", "mts", "delay", "fair")
 	s := &o.set
 	s.cr, s.ca = parts == "all", parts == "all" || parts == "mts+ca"
@@ -77,12 +75,12 @@ func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
 	s.adaptive = s.ca && r.Choice("slowstart", "adaptive", "fixed") == "adaptive"
 	gate := r.Choice("gate", "no", "known", "all", "soft")
 	s.gate, s.soft, o.Unpredicted = gate == "known" || gate == "all", gate == "soft", gate != "all"
-	s.fair, s.resets = r.Choice("first", "fair", "reduces") == "fair", r.Choice("reset", "local", "any") == "any"
+	s.fair, s.resets = r.Choice("first", "fair", "reduces") == "fair", r.Second("reset", "local", "any")
 	o.Caps(&r)
 	s.tmin, s.tmax = r.Share("tmin", 0.2), r.Share("tmax", 0.5)
 	s.skip = shuffle.ReadBound(&r, "skip", shuffle.Bound{Skips: 135})
 	s.forReduce = shuffle.ReadBound(&r, "reduce-skip", s.skip)
-	o.Unfetched, o.Learn = r.Choice("unfetched", "no", "yes") == "yes", r.Choice("learn", "no", "yes") == "yes"
+	o.Unfetched, o.Learn = r.Second("unfetched", "no", "yes"), r.Second("learn", "no", "yes")
 	b := shuffle.DefaultBounds()
 	o.Bounds = shuffle.Bounds{Light: r.Bytes("light", b.Light), Heavy: r.Bytes("heavy", b.Heavy), Small: r.Bytes("small", b.Small)}
 	switch p["threshold"] {
@@ -92,7 +90,12 @@ func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
 	default:
 		o.Fix(r.Bytes("threshold", 0))
 	}
-	o.Ratios = ratios(&r)
+	for _, class := range r.Table("ratios", 0, "sort:1;grep:0.01") {
+		if o.Ratios == nil {
+			o.Ratios = map[string]float64{}
+		}
+		o.Ratios[class.Name] = class.Value
+	}
 	links = &shuffle.Links{Period: r.Time("heartbeat", unit.Second), Threshold: r.Share("congested", 0.8)}
 	switch {
 	case r.Err != nil:
@@ -105,26 +108,4 @@ func (o *Order) read(p policy.Params) (links *shuffle.Links, err error) {
 		return nil, fmt.Errorf("light=%v is above heavy=%v", unit.Bytes(o.Bounds.Light), unit.Bytes(o.Bounds.Heavy))
 	}
 	return links, nil
-}
-
-// ratios reads class:ratio;class:ratio.
-func ratios(r *policy.Reader) map[string]float64 {
-	text := r.Of["ratios"]
-	if text == "" {
-		return nil
-	}
-	m := map[string]float64{}
-	for _, one := range strings.Split(text, ";") {
-		i := strings.LastIndexByte(one, ':')
-		if i <= 0 {
-			r.Keep(fmt.Errorf("ratios: %q is not class:ratio", one))
-			continue
-		}
-		v, err := strconv.ParseFloat(strings.TrimSpace(one[i+1:]), 64)
-		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
-			r.Keep(fmt.Errorf("ratios: %q is not a ratio", one[i+1:]))
-		}
-		m[strings.TrimSpace(one[:i])] = v
-	}
-	return m
 }

@@ -419,7 +419,7 @@ func (t *Jobs) Range() (smallest, largest float64) {
 // changes next to nothing. A share of the whole cluster (capped=all, or cap) is simpler, but where containers are short the rest of the cluster idles.
 func (t *Jobs) Caps(r *policy.Reader) {
 	words := []string{"job", "all"}
-	if _, given := r.Of["cap"]; given {
+	if _, given := r.Params["cap"]; given {
 		slices.Reverse(words)
 	}
 	if how, share := r.Choice("capped", words...), r.Share("cap", 0.5); how == "all" {

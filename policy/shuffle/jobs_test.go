@@ -180,7 +180,7 @@ func TestCaps(t *testing.T) {
 	}{
 		{policy.Params{}, 0}, {policy.Params{"cap": "0.3"}, 0.3}, {policy.Params{"capped": "all"}, 0.5}, {policy.Params{"capped": "job", "cap": "1"}, 0}, {policy.Params{"cap": "0"}, math.SmallestNonzeroFloat64},
 	} {
-		jobs, r := &Jobs{}, policy.Reader{Of: c.params}
+		jobs, r := &Jobs{}, policy.Reader{Params: c.params}
 		if jobs.Caps(&r); r.Err != nil || jobs.Cap != c.cap {
 			t.Errorf("%v: %v, %v", c.params, jobs.Cap, r.Err)
 		}

@@ -11,9 +11,9 @@ type Links struct {
 	Period    unit.Time
 	Threshold float64 // load from which a rack is congested
 
-	net   policy.Network
-	at    unit.Time
-	racks []uplink
+	net     policy.Network
+	sampled unit.Time // time of the last sample
+	racks   []uplink
 }
 
 type uplink struct {
@@ -47,7 +47,7 @@ func (l *Links) WasCongested(rack int32) bool {
 
 // Tick samples the racks. A rack that is no longer congested may start what it could not.
 func (l *Links) Tick(now unit.Time) (again unit.Time, changed bool) {
-	if past := (now - l.at).Seconds(); past > 0 && l.net != nil {
+	if past := (now - l.sampled).Seconds(); past > 0 && l.net != nil {
 		for r := range l.racks {
 			u := &l.racks[r]
 			if !u.seen {
@@ -60,6 +60,6 @@ func (l *Links) Tick(now unit.Time) (again unit.Time, changed bool) {
 			changed = changed || was && !u.congested
 		}
 	}
-	l.at = now
+	l.sampled = now
 	return now + l.Period, changed
 }

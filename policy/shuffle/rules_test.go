@@ -48,7 +48,7 @@ func TestCongestion(t *testing.T) {
 	}
 	for _, direction := range []int{0, 1} {
 		w := &wires{carried: [2]float64{100, 100}}
-		l := Links{Period: 2 * unit.Second, Threshold: 0.75, at: 10 * unit.Second, net: w}
+		l := Links{Period: 2 * unit.Second, Threshold: 0.75, sampled: 10 * unit.Second, net: w}
 		l.Congested(1)
 		for i, step := range []struct {
 			at, carried        float64

@@ -30,11 +30,11 @@ type Users struct {
 	Unpredicted bool           // jobs count as light until they are predicted
 	Store       policy.Storage // nil: the engine does not let an order choose the stage
 
-	users []User
-	names map[string]int32
-	at    []position // by Index of the job
-	heaps [kinds]rank.Heap
-	walk  rank.Cursor
+	users     []User
+	names     map[string]int32
+	positions []position // by Index of the job
+	heaps     [kinds]rank.Heap
+	walk      rank.Cursor
 }
 
 // User is a user with jobs.
@@ -75,7 +75,7 @@ type Bound struct {
 
 // ReadBound reads a parameter: a count of offers, or a time.
 func ReadBound(r *policy.Reader, key string, otherwise Bound) Bound {
-	text, ok := r.Of[key]
+	text, ok := r.Params[key]
 	if !ok {
 		return otherwise
 	}
@@ -136,7 +136,7 @@ func (o *Users) Arrived(_ unit.Time, v *policy.Job) error {
 		o.names[v.User] = id
 	}
 	j := o.Jobs.Arrived(v)
-	*dense.At(&o.at, v.Index) = position{user: id}
+	*dense.At(&o.positions, v.Index) = position{user: id}
 	o.list(j)
 	return nil
 }
@@ -178,7 +178,7 @@ func (o *Users) waitOf(j *Job, stage int) *Wait {
 
 // Left drops a job.
 func (o *Users) Left(_ unit.Time, v *policy.Job) {
-	at := &o.at[v.Index]
+	at := &o.positions[v.Index]
 	o.enter(v.Index, at, [kinds]bool{})
 	o.users[at.user].running -= at.running
 	o.rank(at.user, at.running != 0)
@@ -186,7 +186,7 @@ func (o *Users) Left(_ unit.Time, v *policy.Job) {
 }
 
 // UserOf is the user of a present job.
-func (o *Users) UserOf(j *Job) *User { return &o.users[o.at[j.Index].user] }
+func (o *Users) UserOf(j *Job) *User { return &o.users[o.positions[j.Index].user] }
 
 // Open is the first stage of a job with a map to start in a kind of slot, or with a reduce; -1: none. If a waiting job's Front stage has no
 // task to start, the job wants a copy of a slow one.
@@ -208,7 +208,7 @@ func (j *Job) opens(reduce bool) bool {
 
 // list updates the lists that a job is in.
 func (o *Users) list(j *Job) {
-	at := &o.at[j.Index]
+	at := &o.positions[j.Index]
 	var want [kinds]bool
 	switch {
 	case j.Pending <= 0:
@@ -244,7 +244,7 @@ func (o *Users) enter(job int32, at *position, want [kinds]bool) (changed bool) 
 			last := len(*list) - 1
 			moved := (*list)[last]
 			(*list)[p] = moved
-			o.at[moved].in[k] = p + 1
+			o.positions[moved].in[k] = p + 1
 			*list = (*list)[:last]
 			at.in[k] = 0
 		}

@@ -61,7 +61,7 @@ var (
 // New builds the policy.
 func New(p policy.Params) (policy.Policy, error) {
 	o := &Order{Users: shuffle.Users{Jobs: shuffle.Jobs{Bounds: shuffle.DefaultBounds()}}, links: &shuffle.Links{}}
-	r := policy.Reader{Of: p}
+	r := policy.Reader{Params: p}
 	o.links.Threshold, o.slowStart = r.Share("congested", 0.8), r.Share("slowstart", 0.2)
 	o.Caps(&r)
 	o.links.Period = r.Time("heartbeat", unit.Second)

@@ -42,13 +42,10 @@ var SITA = policy.Entry{
 		if err != nil {
 			return policy.Policy{}, err
 		}
-		borrow, err := p.Choice("borrow", "no", "yes")
-		if err != nil {
-			return policy.Policy{}, err
-		}
+		r := policy.Reader{Params: p}
 		choose := func(size unit.Time) int { return sizes.Interval(size, limits) }
-		o := &Order{Queues: levels.New(shares, borrow == "yes"), choose: choose}
-		made, err := read(p, o)
+		o := &Order{Queues: levels.New(shares, r.Second("borrow", "no", "yes")), choose: choose}
+		made, err := read(&r, o)
 		made.ByNode, made.Shifted = true, o.Shifted
 		return made, err
 	},
@@ -60,15 +57,16 @@ var COMP = policy.Entry{
 	Title:  "queues by predicted size, compared with the jobs that finished last",
 	Params: params(map[string]string{"queues": "number of queues (default 2)"}),
 	New: func(p policy.Params) (policy.Policy, error) {
-		k, err := p.Int("queues", 2)
-		if err == nil && (k < 2 || k > 1000) {
-			err = fmt.Errorf("queues=%d: want 2 to 1000", k)
+		r := policy.Reader{Params: p}
+		k := r.Int("queues", 2)
+		if r.Err == nil && (k < 2 || k > 1000) {
+			r.Keep(fmt.Errorf("queues=%d: want 2 to 1000", k))
 		}
-		if err != nil {
-			return policy.Policy{}, err
+		if r.Err != nil {
+			return policy.Policy{}, r.Err
 		}
 		d := sizes.NewDepartures(k)
-		return read(p, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d.Add})
+		return read(&r, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d.Add})
 	},
 }
 
@@ -83,28 +81,20 @@ func params(own map[string]string) map[string]string {
 	return own
 }
 
-func read(p policy.Params, o *Order) (made policy.Policy, err error) {
-	predictor, err := p.Choice("predictor", "input", "oracle")
-	if err != nil {
-		return made, err
+func read(r *policy.Reader, o *Order) (made policy.Policy, err error) {
+	oracle := r.Second("predictor", "input", "oracle")
+	o.learned.A, o.learned.B = r.Float("a", -16), r.Float("b", 1)
+	sigma, err := r.Params.Float("noise", 0)
+	if err != nil || !(sigma >= 0 && sigma <= 10) || sigma > 0 && !oracle {
+		r.Keep(fmt.Errorf("noise=%s: want a number from 0 to 10, with predictor=oracle", r.Params["noise"]))
 	}
-	if o.learned.A, err = p.Float("a", -16); err != nil {
-		return made, err
-	}
-	if o.learned.B, err = p.Float("b", 1); err != nil {
-		return made, err
-	}
-	sigma, err := p.Float("noise", 0)
-	if err != nil || !(sigma >= 0 && sigma <= 10) || sigma > 0 && predictor != "oracle" {
-		return made, fmt.Errorf("noise=%s: want a number from 0 to 10, with predictor=oracle", p["noise"])
-	}
-	seed, err := p.Int("seed", 1)
-	if err != nil {
-		return made, err
+	seed := r.Int("seed", 1)
+	if r.Err != nil {
+		return made, r.Err
 	}
 	made.Order = o
 	o.predict = func(j *policy.Job) (unit.Time, error) { return o.learned.Predict(j.Class, j.Input), nil }
-	if predictor == "oracle" {
+	if oracle {
 		o.predict = func(*policy.Job) (unit.Time, error) {
 			return 0, errors.New("predictor=oracle: only a simulator knows the sizes of jobs; use predictor=input")
 		}

@@ -1,8 +1,8 @@
 // Package capacity is YARN's CapacityScheduler as a ResourceManager runs it: notified of requests, container ends and
 // heartbeats, it allocates and reserves containers on the node that has just reported.
 //
-// Its formulas (shares, user limits, limits on AMs) are those of policy/capacity/arith, which the order for ideal
-// engines uses too. This package adds everything that makes a real cluster behave differently:
+// Its formulas (shares, user limits, limits on AMs) are those of policy/capacity/arith, and its queue tree is that of
+// policy/capacity/queues, which the order for ideal engines uses too. This package adds everything that makes a real cluster behave differently:
 //
 //   - One node is served at a time, when it reports. The tree is walked again for every container, so the order of queues and
 //     applications is always current; at most one container per heartbeat goes to a request without a preferred place

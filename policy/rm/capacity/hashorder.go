@@ -47,13 +47,13 @@ func priorityBucket(priority int32) uint32 {
 
 // leavesBelow lists the leaves below q in the monitor's order: a set of paths is filled from the children's sets.
 func leavesBelow(q *queue) (list []*queue) {
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		return []*queue{q}
 	}
-	for _, k := range q.children {
+	for _, k := range q.Children {
 		list = append(list, leavesBelow(k)...)
 	}
 	size := buckets(len(list))
-	slices.SortStableFunc(list, func(a, b *queue) int { return int(bucket(hashOf(a.path), size)) - int(bucket(hashOf(b.path), size)) })
+	slices.SortStableFunc(list, func(a, b *queue) int { return int(bucket(hashOf(a.Path), size)) - int(bucket(hashOf(b.Path), size)) })
 	return list
 }

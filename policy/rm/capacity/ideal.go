@@ -12,49 +12,49 @@ import (
 
 // share divides q's ideal assignment among the queues below it, and computes the excess of each.
 func (s *Scheduler) share(q *queue, allowed unit.Resources) {
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		return
 	}
 	m := &s.monitor
-	total := m.of[q].assigned
+	total := m.ideals[q].assigned
 	must := needy{Before: func(a, b *queue) bool { return s.needier(q, total, a, b) < 0 }}
 	left := total
 	for _, guaranteed := range []bool{true, false} {
-		if !guaranteed && s.calc.Compare(total, left, unit.Resources{}) <= 0 {
+		if !guaranteed && s.Calc.Compare(total, left, unit.Resources{}) <= 0 {
 			break // queues without a guarantee are assigned nothing, whatever they hold
 		}
 		must.Items = must.Items[:0]
-		for _, k := range q.children {
-			x := m.of[k]
-			if (s.calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
+		for _, k := range q.Children {
+			x := m.ideals[k]
+			if (s.Calc.Compare(total, x.guaranteed, unit.Resources{}) > 0) != guaranteed {
 				continue
 			}
 			x.assigned = x.used
-			if s.calc.Compare(total, x.used, x.guaranteed) > 0 {
+			if s.Calc.Compare(total, x.used, x.guaranteed) > 0 {
 				x.assigned = x.guaranteed.Min(x.used).Add(x.untouchable)
 			}
 			left = left.Sub(x.assigned)
-			if s.calc.Compare(total, x.assigned, x.used.Add(x.pending)) < 0 {
+			if s.Calc.Compare(total, x.assigned, x.used.Add(x.pending)) < 0 {
 				must.Push(k)
 			}
 		}
 		left = s.distribute(&must, total, left, guaranteed)
 	}
 	var needed unit.Resources
-	for _, k := range q.children {
-		if x := m.of[k]; s.calc.Compare(total, x.used, x.assigned) > 0 {
+	for _, k := range q.Children {
+		if x := m.ideals[k]; s.Calc.Compare(total, x.used, x.assigned) > 0 {
 			needed = needed.Add(x.used.Sub(x.assigned))
 		}
 	}
 	scale := float32(1)
-	if s.calc.Compare(total, needed, allowed) > 0 {
-		scale = s.calc.Divide(total, allowed, needed)
+	if s.Calc.Compare(total, needed, allowed) > 0 {
+		scale = s.Calc.Divide(total, allowed, needed)
 	}
-	for _, k := range q.children {
-		x := m.of[k]
-		keep := s.calc.Max(total, s.calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.assigned)
+	for _, k := range q.Children {
+		x := m.ideals[k]
+		keep := s.Calc.Max(total, s.Calc.Min(total, x.used.Add(x.pending), x.guaranteed), x.assigned)
 		x.over = unit.Resources{}
-		if s.calc.Compare(total, x.used, keep) > 0 {
+		if s.Calc.Compare(total, x.used, keep) > 0 {
 			x.over = arith.MulFloor(x.used.Sub(keep), float64(scale))
 		}
 		s.share(k, allowed)
@@ -70,7 +70,7 @@ type needy = heap.Heap[*queue]
 // (AbstractPreemptableResourceCalculator continues on a copy after that).
 func (s *Scheduler) distribute(must *needy, total, left unit.Resources, guaranteed bool) (after unit.Resources) {
 	after = left
-	for first := true; len(must.Items) > 0 && s.calc.Compare(total, left, unit.Resources{}) > 0; {
+	for first := true; len(must.Items) > 0 && s.Calc.Compare(total, left, unit.Resources{}) > 0; {
 		s.parts(must.Items, guaranteed)
 		served := []*queue{must.Pop()}
 		for len(must.Items) > 0 && !must.Before(served[len(served)-1], must.Items[0]) {
@@ -78,11 +78,11 @@ func (s *Scheduler) distribute(must *needy, total, left unit.Resources, guarante
 		}
 		offered := left
 		for _, k := range served {
-			if s.calc.Fits(left, unit.Resources{}) {
+			if s.Calc.Fits(left, unit.Resources{}) {
 				break
 			}
 			got := s.offer(k, s.portion(k, offered, left), total)
-			if s.calc.Compare(total, got, unit.Resources{}) > 0 {
+			if s.Calc.Compare(total, got, unit.Resources{}) > 0 {
 				must.Push(k)
 			}
 			left = left.Sub(got)
@@ -102,15 +102,15 @@ func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 	var sum unit.Resources
 	var shares float32
 	for _, k := range queues {
-		sum = sum.Add(s.monitor.of[k].guaranteed)
+		sum = sum.Add(s.monitor.ideals[k].guaranteed)
 		shares += k.AbsCap
 	}
 	kind := func(i int, of func(unit.Resources) int64) {
 		rounded := of(sum) != 0 && slices.ContainsFunc(queues, func(k *queue) bool {
-			return k.AbsCap != 0 && of(s.monitor.of[k].guaranteed) == 0
+			return k.AbsCap != 0 && of(s.monitor.ideals[k].guaranteed) == 0
 		})
 		for _, k := range queues {
-			x := s.monitor.of[k]
+			x := s.monitor.ideals[k]
 			part := even
 			switch {
 			case !guaranteed:
@@ -129,10 +129,10 @@ func (s *Scheduler) parts(queues []*queue, guaranteed bool) {
 // portion is what a queue is offered, rounded up to whole units, at most what is left. Unlike limits, it is not computed
 // via float32.
 func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
-	part := s.monitor.of[k].part
+	part := s.monitor.ideals[k].part
 	r := unit.Resources{Mem: int64(math.Ceil(float64(of.Mem) * part[0])), Cores: int64(math.Ceil(float64(of.Cores) * part[1]))}
-	if s.calc == arith.Default {
-		r = s.calc.MulUp(of, part[0], unit.Resources{Mem: 1, Cores: 1})
+	if s.Calc == arith.Default {
+		r = s.Calc.MulUp(of, part[0], unit.Resources{Mem: 1, Cores: 1})
 	}
 	return r.Min(left)
 }
@@ -140,15 +140,15 @@ func (s *Scheduler) portion(k *queue, of, left unit.Resources) unit.Resources {
 // needier orders queues by the assigned share of their guarantee, smallest first; by priority first where that counts.
 func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) int {
 	part := func(q *queue) float64 {
-		x := s.monitor.of[q]
-		if s.calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
+		x := s.monitor.ideals[q]
+		if s.Calc.Compare(total, x.guaranteed, unit.Resources{}) <= 0 {
 			return 1 << 31
 		}
-		return float64(s.calc.Divide(total, x.assigned, x.guaranteed))
+		return float64(s.Calc.Divide(total, x.assigned, x.guaranteed))
 	}
 	pa, pb := part(a), part(b)
-	if parent.byPriority && a.priority != b.priority && (pa < 1) == (pb < 1) {
-		return cmp.Compare(b.priority, a.priority)
+	if parent.ByPriority && a.Priority != b.Priority && (pa < 1) == (pb < 1) {
+		return cmp.Compare(b.Priority, a.Priority)
 	}
 	return cmp.Compare(pa, pb)
 }
@@ -156,13 +156,13 @@ func (s *Scheduler) needier(parent *queue, total unit.Resources, a, b *queue) in
 // offer assigns a queue as much of r as it can use: below its maximum, within its demand, and for a leaf
 // not beyond what it holds or is guaranteed. It returns what was taken.
 func (s *Scheduler) offer(k *queue, r, total unit.Resources) unit.Resources {
-	x := s.monitor.of[k]
+	x := s.monitor.ideals[k]
 	room := x.max.Sub(x.assigned)
-	got := s.calc.Min(total, r, x.used.Add(x.net).Sub(x.assigned))
+	got := s.Calc.Min(total, r, x.used.Add(x.net).Sub(x.assigned))
 	got = unit.Resources{Mem: min(got.Mem, max(room.Mem, 0)), Cores: min(got.Cores, max(room.Cores, 0))}
-	if k.leaf != nil {
-		rest := s.calc.Max(total, s.calc.Max(total, x.used, x.guaranteed).Sub(x.assigned), unit.Resources{})
-		got = s.calc.Min(total, got, rest)
+	if k.Leaf != nil {
+		rest := s.Calc.Max(total, s.Calc.Max(total, x.used, x.guaranteed).Sub(x.assigned), unit.Resources{})
+		got = s.Calc.Min(total, got, rest)
 	}
 	got = unit.Resources{Mem: min(max(got.Mem, 0), r.Mem), Cores: min(max(got.Cores, 0), r.Cores)}
 	x.assigned = x.assigned.Add(got)

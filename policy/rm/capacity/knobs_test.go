@@ -28,7 +28,7 @@ func TestSetShareOfAMs(t *testing.T) {
 		active     int
 	}{{"default", 0.11, 0.1, 11}, {"root.default", 0.5, 0.11, 12}, {"root.default", 0.05, 0.5, 12}} {
 		old, err := w.s.SetQueue(c.queue, "maximum-am-resource-percent", c.value, 0)
-		if n := w.s.leaves[0].ActiveApps; err != nil || float32(old) != float32(c.old) || n != c.active {
+		if n := w.s.Leaves[0].ActiveApps; err != nil || float32(old) != float32(c.old) || n != c.active {
 			t.Errorf("at %v: %v was there (%v), %d active; want %v and %d", c.value, old, err, n, c.old, c.active)
 		}
 		w.check()
@@ -47,14 +47,14 @@ func TestKnobsRefuse(t *testing.T) {
 	}{
 		{"c", "maximum-am-resource-percent", 0.1, "no leaf queue"},
 		{"root", "maximum-am-resource-percent", 0.1, "no leaf queue"},
-		{"a", "maximum-am-resource-percent", 1.1, "between 0 and 1"},
+		{"a", "maximum-am-resource-percent", 1.1, "from 0 to 1"},
 		{"a", "maximum-am-resource-percent", math.Inf(1), "not a number"},
-		{"a", "user-limit-factor", -2, "must not be negative"},
-		{"a", "minimum-user-limit-percent", 101, "between 0 and 100"},
+		{"a", "user-limit-factor", -2, "want a positive number"},
+		{"a", "minimum-user-limit-percent", 101, "from 0 to 100"},
 		{"a", "capacity", 101, "from 0 to 100"},
 		{"a", "weight", 2, "the queue's capacity is"},
 		{"a", "maximum-capacity", 40, "below the queue's capacity"},
-		{"a", "state", 0, "unsupported"},
+		{"a", "state", 0, "there are capacity"},
 	} {
 		if _, err := w.s.SetQueue(c.queue, c.property, c.value, 0); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s of %s to %v: %v, want %q", c.property, c.queue, c.value, err, c.why)
@@ -82,23 +82,23 @@ func TestMove(t *testing.T) {
 	for range 5 {
 		w.round()
 	}
-	b := w.s.leaves[1]
+	b := w.s.Leaves[1]
 	held := w.s.apps[0].used
 	if held.Mem <= b.EffMax.Mem || !w.s.Active(w.apps["x"]) {
 		t.Fatalf("x holds %v of %v", held, b.EffMax)
 	}
-	was := b.used
-	if err := w.s.Move(w.apps["x"], "root.b", 0); err != nil || w.s.Leaf(w.apps["x"]) != "root.b" || b.used != was.Add(held) || w.s.Active(w.apps["x"]) {
-		t.Errorf("moved: %v; b uses %v, active %v", err, b.used, w.s.Active(w.apps["x"]))
+	was := b.Used
+	if err := w.s.Move(w.apps["x"], "root.b", 0); err != nil || w.s.Leaf(w.apps["x"]) != "root.b" || b.Used != was.Add(held) || w.s.Active(w.apps["x"]) {
+		t.Errorf("moved: %v; b uses %v, active %v", err, b.Used, w.s.Active(w.apps["x"]))
 	}
 	w.check()
-	if a := w.s.leaves[0]; a.Apps+a.ActiveApps+a.ActiveUsers+len(a.list) != 0 || !a.used.IsZero() || !a.pending.IsZero() || !a.AMUsed.IsZero() {
-		t.Errorf("left behind: %+v", a.leaf)
+	if a := w.s.Leaves[0]; a.Apps+a.ActiveApps+a.ActiveUsers+len(a.list) != 0 || !a.Used.IsZero() || !a.pending.IsZero() || !a.AMUsed.IsZero() {
+		t.Errorf("left behind: %+v", a.Leaf)
 	}
 	if got := w.round(); strings.Contains(got, "x:") {
 		t.Errorf("above the maximum it got %s", got)
 	}
-	if err := w.s.Move(w.apps["x"], "c", 0); err != nil || !w.s.Active(w.apps["x"]) || w.s.leaves[2].AMUsed.Mem != 1024 {
+	if err := w.s.Move(w.apps["x"], "c", 0); err != nil || !w.s.Active(w.apps["x"]) || w.s.Leaves[2].AMUsed.Mem != 1024 {
 		t.Errorf("moved on: %v", err)
 	}
 	if err := w.s.Move(w.apps["x"], "d", 0); err == nil || !strings.Contains(err.Error(), "already has 0 applications") {
@@ -109,8 +109,8 @@ func TestMove(t *testing.T) {
 	}
 	w.s.Removed(w.apps["x"], 0)
 	w.check()
-	if c := w.s.leaves[2]; c.Apps+c.ActiveApps+c.ActiveUsers+len(c.list)+c.active.Len()+c.ready.Len()+c.unseen.Len() != 0 || !c.used.IsZero() || !c.pending.IsZero() {
-		t.Errorf("left behind: %+v", c.leaf)
+	if c := w.s.Leaves[2]; c.Apps+c.ActiveApps+c.ActiveUsers+len(c.list)+c.active.Len()+c.ready.Len()+c.unseen.Len() != 0 || !c.Used.IsZero() || !c.pending.IsZero() {
+		t.Errorf("left behind: %+v", c.Leaf)
 	}
 }
 

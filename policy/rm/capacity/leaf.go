@@ -4,13 +4,12 @@ import (
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // leaf is the part of a queue that only leaves have.
 type leaf struct {
-	arith.Leaf                // CurLimit is visited as of the last visit that reached an application; AM limits use it
-	visited    unit.Resources // what the leaf could reach at the last visit
+	// visited is what the leaf could reach at the last visit. CurLimit, which AM limits use, is that of the last visit that reached an application.
+	visited unit.Resources
 
 	users map[string]*user
 	list  []*user // the same, in order of first appearance
@@ -31,21 +30,19 @@ type user struct {
 	name       string
 }
 
-func (s *Scheduler) resetLeaf(q *queue, lim unit.Resources) {
-	l := q.leaf
-	l.LimitCounts(s.conf.GlobalQueueMaxApplications, s.conf.MaximumApplications, q.AbsCap, q.Capacity.Kind == conf.Absolute)
-	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), lim)
-	q.CurLimit = q.visited
-	l.Ratio = 0
-	for _, u := range l.list {
-		u.Ratio = s.calc.Ratio(u.Used, s.cluster)
-		l.Ratio += u.Ratio
+// reset recomputes what depends on the limits of a leaf.
+func (s *Scheduler) reset(q *queue) {
+	q.visited = q.CurLimit
+	q.Ratio = 0
+	for _, u := range q.list {
+		u.Ratio = s.Calc.Ratio(u.Used, s.Cluster)
+		q.Ratio += u.Ratio
 	}
 	s.activate(q)
-	l.Stale = true
+	q.Stale = true
 	if q.active.Len() > 0 { // all are visited
 		s.seenUpTo(q, nil)
-		s.userLimit(q)
+		s.UserLimit(&q.Queue)
 	}
 }
 
@@ -71,13 +68,16 @@ func (q *queue) drop(u *user) {
 	}
 }
 
-// userLimit is the usage above which a user of q gets no more.
-func (s *Scheduler) userLimit(q *queue) unit.Resources {
-	return q.UserLimit(s.calc, s.cluster, s.minA, &q.Bounds)
+// appsOf is how many applications a user has in the leaf.
+func (q *queue) appsOf(name string) int {
+	if u := q.users[name]; u != nil {
+		return u.Active + u.Pending
+	}
+	return 0
 }
 
 // hold adds r (which may be negative) to a user's usage.
-func (s *Scheduler) hold(u *user, r unit.Resources) { u.q.Hold(s.calc, s.cluster, &u.User, r) }
+func (s *Scheduler) hold(u *user, r unit.Resources) { u.q.Hold(s.Calc, s.Cluster, &u.User, r) }
 
 // asks counts an application as asking. An application whose user has no activated application
 // at that moment is not counted, and not added when one is activated.
@@ -105,22 +105,20 @@ type amLimits struct {
 	known     bool // user is computed
 }
 
-func (s *Scheduler) amLimitsOf(q *queue) amLimits {
-	return amLimits{all: s.calc.AMLimit(q.CurLimit, q.EffMin, q.AMPercent, s.minA)}
-}
+func (s *Scheduler) amLimitsOf(q *queue) amLimits { return amLimits{all: s.LeafAMLimit(&q.Queue)} }
 
 // overAM is the limit on AMs that an application would exceed; nil: none. The user limit is computed once, for the first application that gets that far.
 func (s *Scheduler) overAM(a *app, m *amLimits) *unit.Resources {
 	q := a.q
-	first := q.ActiveApps < 1 || s.calc.Compare(s.cluster, q.AMUsed, unit.Resources{}) <= 0
-	if !first && !s.calc.Fits(q.AMUsed.Add(a.am), m.all) {
+	first := s.FirstAM(&q.Queue)
+	if !first && !s.Calc.Fits(q.AMUsed.Add(a.am), m.all) {
 		return &m.all
 	}
 	if !m.known {
 		m.known = true
-		m.user = s.calc.UserAMLimit(s.cluster, m.all, q.EffMin, q.AMPercent, q.UserPercent, q.UserFactor, q.ActiveUsers+q.PendingCached, s.minA)
+		m.user = s.UserAMLimit(&q.Queue, m.all)
 	}
-	if !first && !s.calc.Fits(a.u.AM.Add(a.am), m.user) {
+	if !first && !s.Calc.Fits(a.u.AM.Add(a.am), m.user) {
 		return &m.user
 	}
 	return nil
@@ -150,7 +148,7 @@ func (s *Scheduler) activate(q *queue) {
 		if !ok {
 			break
 		}
-		if l.ActiveApps > 0 && s.calc.Compare(s.cluster, l.AMUsed, unit.Resources{}) > 0 && !s.calc.Fits(l.AMUsed.Add(l.minAM), m.all) {
+		if !s.FirstAM(&q.Queue) && !s.Calc.Fits(q.AMUsed.Add(l.minAM), m.all) {
 			break // none of the others fits
 		}
 		a := s.apps[id]

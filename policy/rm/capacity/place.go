@@ -39,7 +39,7 @@ func (s *Scheduler) fitsRoom(a *app, row *request.Row, l *limits) bool {
 	if s.beat.ContinueLookingAtReserve {
 		room = room.Add(a.reserved)
 	}
-	return s.calc.Fits(row.Size(), room)
+	return s.Calc.Fits(row.Size(), room)
 }
 
 // localities are tried best first.
@@ -93,8 +93,8 @@ func (s *Scheduler) anywhereAfter(row *request.Row) float32 {
 func (s *Scheduler) wantsMore(a *app, row *request.Row, size unit.Resources) bool {
 	starvation := int64(0)
 	if row.Reserved > 0 {
-		part := s.calc.Ratio(size, s.maxA)
-		most := s.calc.Ratio(s.maxA.Sub(s.minA), s.maxA)
+		part := s.Calc.Ratio(size, s.maxA)
+		most := s.Calc.Ratio(s.maxA.Sub(s.MinA), s.maxA)
 		starvation = int64((float32(row.Rereserved) / float32(row.Reserved)) * (1 - min(part, most)))
 	}
 	return starvation+row.Any()-row.Reserved > 0
@@ -103,13 +103,13 @@ func (s *Scheduler) wantsMore(a *app, row *request.Row, size unit.Resources) boo
 // place allocates a container on n, or reserves n for it, if limits and free resources allow.
 func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *reservation, near policy.Near, now unit.Time) grant {
 	size := row.SizeAt(near, n.Node)
-	if !s.calc.Fits(size, n.Total) {
+	if !s.Calc.Fits(size, n.Total) {
 		return grant{}
 	}
 	more := s.wantsMore(a, row, size)
 	_, must := s.owes(size, l)
 	g, got := grant{offSwitch: near == policy.OffRack}, size
-	if s.calc.Fits(size, n.Free) {
+	if s.Calc.Fits(size, n.Free) {
 		var back *reservation
 		if from == nil {
 			var ok bool
@@ -161,8 +161,8 @@ func (s *Scheduler) place(a *app, row *request.Row, n *node, l *limits, from *re
 
 // owes is what an application must unreserve for a container of this size, and whether that is anything.
 func (s *Scheduler) owes(size unit.Resources, l *limits) (need unit.Resources, must bool) {
-	need = s.calc.Max(s.cluster, size.Sub(l.room), l.owed)
-	return need, !s.calc.Fits(need, unit.Resources{})
+	need = s.Calc.Max(s.Cluster, size.Sub(l.room), l.owed)
+	return need, !s.Calc.Fits(need, unit.Resources{})
 }
 
 // exchange finds the reservation that an application cancels for a container of this size; nil: none. False: it must, and has none that is large enough.
@@ -191,7 +191,7 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 	if back != nil {
 		less = back.size
 	}
-	if s.calc.Compare(s.cluster, a.u.Used.Sub(less), s.userLimit(a.q)) > 0 {
+	if s.Calc.Compare(s.Cluster, a.u.Used.Sub(less), s.UserLimit(&a.q.Queue)) > 0 {
 		return false
 	}
 	return s.overMax(a.q, size.Sub(less)) == nil
@@ -199,8 +199,8 @@ func (s *Scheduler) granted(a *app, size unit.Resources, back *reservation) bool
 
 // overMax is the first queue, from a leaf up, whose maximum more would exceed; nil: none.
 func (s *Scheduler) overMax(q *queue, more unit.Resources) *queue {
-	for ; q != nil; q = q.parent {
-		if !s.calc.Fits(q.used.Add(more), q.EffMax) {
+	for ; q != nil; q = q.Parent {
+		if !s.Calc.Fits(q.Used.Add(more), q.EffMax) {
 			return q
 		}
 	}
@@ -248,7 +248,7 @@ func (s *Scheduler) Recover(r *rm.App, n *rm.Node, ask rm.Ask, at unit.Time) *rm
 		a.q.waiting.Remove(a.Index)
 		s.rank(a)
 	}
-	size := s.calc.Normalise(ask.Size, s.minA, s.maxA)
+	size := s.Calc.Normalise(ask.Size, s.MinA, s.maxA)
 	c := s.give(a, rm.Container{Node: n, ID: s.number(nil), Priority: ask.Priority, Size: size, At: at})
 	s.hold(a.u, size)
 	a.q.charge(size)
@@ -301,7 +301,7 @@ func (s *Scheduler) dropReservation(r *reservation) {
 // toUnreserve finds a reservation of the same request that is at least as large as what is needed.
 func (s *Scheduler) toUnreserve(a *app, row *request.Row, need unit.Resources) *reservation {
 	for _, r := range a.reservations {
-		if r.row == row && s.calc.Fits(need, r.size) {
+		if r.row == row && s.Calc.Fits(need, r.size) {
 			return r
 		}
 	}
@@ -312,7 +312,7 @@ func (s *Scheduler) toUnreserve(a *app, row *request.Row, need unit.Resources) *
 // cancelled if no longer wanted.
 func (s *Scheduler) serveReserved(n *node, now unit.Time) {
 	r := n.reservation
-	r.a.q.visited = s.calc.Min(s.cluster, s.calc.Down(r.a.q.EffMax, s.minA), s.cluster)
+	r.a.q.visited = s.Reach(&r.a.q.Queue, s.Cluster)
 	if r.row.Any() == 0 {
 		s.unreserve(r)
 		return

@@ -14,7 +14,7 @@ import (
 // demand; selects, from the back of the leaves' orders, containers worth a part of the excess; and kills those
 // that have been selected for long enough.
 type monitor struct {
-	of     map[*queue]*ideal
+	ideals map[*queue]*ideal
 	leaves []*queue                    // in the order in which containers are chosen
 	marked map[*rm.Container]unit.Time // chosen, and since when
 	chosen []*rm.Container
@@ -31,16 +31,16 @@ type ideal struct {
 }
 
 func (m *monitor) init(s *Scheduler) {
-	m.of, m.marked = map[*queue]*ideal{}, map[*rm.Container]unit.Time{}
+	m.ideals, m.marked = map[*queue]*ideal{}, map[*rm.Container]unit.Time{}
 	var add func(q *queue)
 	add = func(q *queue) {
-		m.of[q] = &ideal{}
-		for _, k := range q.children {
+		m.ideals[q] = &ideal{}
+		for _, k := range q.Children {
 			add(k)
 		}
 	}
-	add(s.root)
-	m.leaves = leavesBelow(s.root)
+	add(s.Root)
+	m.leaves = leavesBelow(s.Root)
 }
 
 // Round implements rm.Scheduler.
@@ -49,22 +49,22 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 	if !s.site.Monitor {
 		return rm.Notice{}
 	}
-	s.snapshot(s.root)
-	m.of[s.root].assigned = m.of[s.root].guaranteed
-	allowed := arith.MulFloor(s.cluster, float64(p.PerRound))
-	s.share(s.root, allowed)
+	s.snapshot(s.Root)
+	m.ideals[s.Root].assigned = m.ideals[s.Root].guaranteed
+	allowed := arith.MulFloor(s.Cluster, float64(p.PerRound))
+	s.share(s.Root, allowed)
 
 	m.chosen = m.chosen[:0]
 	for _, q := range m.leaves {
-		x := m.of[q]
+		x := m.ideals[q]
 		if q.noPreempt {
 			continue
 		}
 		s.reorder(q) // whether or not anything is preempted
-		if s.calc.Compare(s.cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
+		if s.Calc.Compare(s.Cluster, x.used, arith.MulFloor(x.guaranteed, 1+p.IgnoredOver)) <= 0 {
 			continue
 		}
-		if goal := s.calc.MulUp(x.over, p.NaturalTermination, unit.Resources{Mem: 1, Cores: 1}); s.above(x.over) && s.above(goal) {
+		if goal := s.Calc.MulUp(x.over, p.NaturalTermination, unit.Resources{Mem: 1, Cores: 1}); s.above(x.over) && s.above(goal) {
 			s.choose(q, goal, &allowed)
 		}
 	}
@@ -95,18 +95,18 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 }
 
 func (s *Scheduler) above(r unit.Resources) bool {
-	return s.calc.Compare(s.cluster, r, unit.Resources{}) > 0
+	return s.Calc.Compare(s.Cluster, r, unit.Resources{}) > 0
 }
 
 // snapshot records usage and demand of q and the queues below it.
 func (s *Scheduler) snapshot(q *queue) *ideal {
-	x := s.monitor.of[q]
-	*x = ideal{used: q.used, guaranteed: q.EffMin, max: q.EffMax}
+	x := s.monitor.ideals[q]
+	*x = ideal{used: q.Used, guaranteed: q.EffMin, max: q.EffMax}
 	extra := x.used.Sub(x.guaranteed)
-	if s.calc.Compare(s.cluster, extra, unit.Resources{}) < 0 {
+	if s.Calc.Compare(s.Cluster, extra, unit.Resources{}) < 0 {
 		extra = unit.Resources{}
 	}
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		x.pending, x.net = s.demand(q)
 		if q.noPreempt {
 			x.untouchable = extra
@@ -115,12 +115,12 @@ func (s *Scheduler) snapshot(q *queue) *ideal {
 		}
 		return x
 	}
-	for _, k := range q.children {
+	for _, k := range q.Children {
 		y := s.snapshot(k)
 		x.pending, x.net = x.pending.Add(y.pending), x.net.Add(y.net)
 		x.movable = x.movable.Add(y.movable)
 	}
-	if s.calc.Compare(s.cluster, x.movable, extra) < 0 {
+	if s.Calc.Compare(s.Cluster, x.movable, extra) < 0 {
 		x.untouchable = extra.Sub(x.movable)
 	} else {
 		x.movable = extra
@@ -144,7 +144,7 @@ func (s *Scheduler) demand(q *queue) (all, net unit.Resources) {
 		a := s.apps[id]
 		room, known := left[a.u]
 		if !known {
-			r := s.userLimit(q).Sub(a.u.Used) // not computed for a leaf without activated applications
+			r := s.UserLimit(&q.Queue).Sub(a.u.Used) // not computed for a leaf without activated applications
 			r = r.Max(unit.Resources{})
 			room = [2]unit.Resources{r, r}
 		}
@@ -169,13 +169,13 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 	}
 	open := true
 	try := func(size unit.Resources) bool {
-		if !open || s.calc.Fits(goal, unit.Resources{}) || !s.calc.Fits(size, *allowed) {
+		if !open || s.Calc.Fits(goal, unit.Resources{}) || !s.Calc.Fits(size, *allowed) {
 			return false
 		}
 		positive := func(r unit.Resources) unit.Resources {
 			return r.Max(unit.Resources{})
 		}
-		if s.calc.Compare(s.cluster, positive(goal.Sub(size)), positive(goal)) >= 0 {
+		if s.Calc.Compare(s.Cluster, positive(goal.Sub(size)), positive(goal)) >= 0 {
 			return false
 		}
 		goal, *allowed = goal.Sub(size), allowed.Sub(size)
@@ -211,7 +211,7 @@ func (s *Scheduler) choose(q *queue, goal unit.Resources, allowed *unit.Resource
 		}
 	}
 	for _, c := range ams {
-		if !open || s.calc.Compare(s.cluster, amSize, arith.MulFloor(q.EffMin, float64(q.AMPercent))) <= 0 {
+		if !open || s.Calc.Compare(s.Cluster, amSize, arith.MulFloor(q.EffMin, float64(q.AMPercent))) <= 0 {
 			break
 		}
 		if try(c.Size) {

@@ -26,8 +26,8 @@ func halves(t *testing.T, more ...string) *world {
 // will not end by itself: two containers. They are selected every round, and killed after the wait.
 func TestPreemption(t *testing.T) {
 	w := halves(t)
-	if w.s.leaves[0].used.Mem != 102400 {
-		t.Fatalf("queue a holds %v, want all", w.s.leaves[0].used)
+	if w.s.Leaves[0].Used.Mem != 102400 {
+		t.Fatalf("queue a holds %v, want all", w.s.Leaves[0].Used)
 	}
 	first := w.s.Round(0)
 	if len(first.Warned) != 2 || len(first.Killed) != 0 {
@@ -42,16 +42,16 @@ func TestPreemption(t *testing.T) {
 	if len(n.Killed) != 2 || n.Killed[0] != first.Warned[0] || n.Killed[1] != first.Warned[1] {
 		t.Fatalf("after the wait: %+v, want the two that were warned", n)
 	}
-	if w.s.leaves[0].used.Mem != 102400-2048 {
-		t.Errorf("queue a holds %v: what is taken leaves the queue at once", w.s.leaves[0].used)
+	if w.s.Leaves[0].Used.Mem != 102400-2048 {
+		t.Errorf("queue a holds %v: what is taken leaves the queue at once", w.s.Leaves[0].Used)
 	}
 	node := n.Killed[0].Node
 	if node.Free.Mem != 0 {
 		t.Errorf("node has %v free before it reported", node.Free)
 	}
 	w.s.Ended(n.Killed[0], 0)
-	if node.Free.Mem != 1024 || w.s.leaves[0].used.Mem != 102400-2048 {
-		t.Errorf("node has %v free, queue a holds %v", node.Free, w.s.leaves[0].used)
+	if node.Free.Mem != 1024 || w.s.Leaves[0].Used.Mem != 102400-2048 {
+		t.Errorf("node has %v free, queue a holds %v", node.Free, w.s.Leaves[0].Used)
 	}
 	// The newest go first.
 	if first.Warned[0].ID != 99 || first.Warned[1].ID != 98 {
@@ -144,7 +144,7 @@ func TestAMsAreSpared(t *testing.T) {
 	for _, c := range w.s.apps[0].live {
 		c.AM = true
 	}
-	w.s.leaves[0].AMPercent = 1
+	w.s.Leaves[0].AMPercent = 1
 	if n := w.s.Round(0); len(n.Warned) != 2 { // 102400 of AMs, of 51200 that may be
 		t.Errorf("%d AMs warned, want 2", len(n.Warned))
 	}

@@ -72,18 +72,18 @@ func TestBooks(t *testing.T) {
 				}
 			case k == 5:
 				_ = w.s.Move(w.apps[rapid.SampledFrom(ids).Draw(t, "app")], rapid.SampledFrom([]string{"a", "x", "y"}).Draw(t, "queue"), w.now)
-				for _, q := range w.s.leaves {
-					over[q] = over[q] || !w.s.calc.Fits(q.used, q.EffMax)
+				for _, q := range w.s.Leaves {
+					over[q] = over[q] || !w.s.Calc.Fits(q.Used, q.EffMax)
 				}
 			default:
 				w.explained(rapid.IntRange(0, 5).Draw(t, "node"))
 			}
 			w.check()
-			for _, q := range w.s.leaves {
-				if fits := w.s.calc.Fits(q.used, q.EffMax); fits {
+			for _, q := range w.s.Leaves {
+				if fits := w.s.Calc.Fits(q.Used, q.EffMax); fits {
 					over[q] = false
 				} else if !over[q] {
-					t.Fatalf("queue %s uses %v, its maximum is %v", q.path, q.used, q.EffMax)
+					t.Fatalf("queue %s uses %v, its maximum is %v", q.Path, q.Used, q.EffMax)
 				}
 			}
 		}
@@ -104,12 +104,12 @@ func TestBooks(t *testing.T) {
 			}
 		}
 		w.check()
-		if q, zero := w.s.root, (unit.Resources{}); q.used != zero || q.reserved != zero || q.pending != zero {
-			t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.path, q.used, q.reserved, q.pending)
+		if q, zero := w.s.Root, (unit.Resources{}); q.Used != zero || q.reserved != zero || q.pending != zero {
+			t.Fatalf("at the end %s has used %v, reserved %v, pending %v", q.Path, q.Used, q.reserved, q.pending)
 		}
-		for _, q := range w.s.leaves {
+		for _, q := range w.s.Leaves {
 			if q.Apps+q.ActiveApps+q.ActiveUsers+q.OnlyPending+len(q.list)+q.active.Len()+q.ready.Len()+q.unseen.Len()+q.waiting.Len() != 0 || q.AMUsed != (unit.Resources{}) {
-				t.Fatalf("at the end leaf %s is not empty: %+v", q.path, q.leaf)
+				t.Fatalf("at the end leaf %s is not empty: %+v", q.Path, q.Leaf)
 			}
 		}
 		for _, n := range w.nodes {

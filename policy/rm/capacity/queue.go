@@ -3,109 +3,64 @@ package capacity
 import (
 	"slices"
 
-	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/capacity/queues"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// queue is a node of the tree: first settings, then what is derived from them and the cluster, then state.
+// queue is a node of the tree.
 type queue struct {
-	path, name string
-	parent     *queue
-	children   []*queue
-
-	arith.Share
-	stopped    bool
-	byPriority bool // parents: priority-utilization
-	priority   int
-	noPreempt  bool // disable_preemption, here or above
-
-	arith.Bounds
-	base unit.Resources // what the used ratio is measured against
-	tie  int            // position among siblings with equal ratios
-
-	used     unit.Resources // containers and reservations
-	reserved unit.Resources // reservations alone
-	pending  unit.Resources // requested below, by activated and waiting applications alike
+	queues.Queue[*queue]                // Used: containers and reservations
+	noPreempt            bool           // disable_preemption, here or above
+	reserved             unit.Resources // reservations alone
+	pending              unit.Resources // requested below, by activated and waiting applications alike
 
 	sorted []*queue // children in walk order; kept from walk to walk
 	limits limits   // of the present walk
 	*leaf
 }
 
+func newQueue(common queues.Queue[*queue], c *conf.Queue) *queue {
+	q := &queue{Queue: common, noPreempt: c.DisablePreemption}
+	if common.Leaf != nil {
+		q.leaf = &leaf{users: map[string]*user{}}
+	}
+	return q
+}
+
 // charge adds r to the usage of q and all queues above it.
 func (q *queue) charge(r unit.Resources) {
-	for ; q != nil; q = q.parent {
-		q.used = q.used.Add(r)
+	for ; q != nil; q = q.Parent {
+		q.Used = q.Used.Add(r)
 	}
 }
 
 func (q *queue) reserve(r unit.Resources) {
-	for ; q != nil; q = q.parent {
+	for ; q != nil; q = q.Parent {
 		q.reserved = q.reserved.Add(r)
 	}
 }
 
 // want adds r to the pending requests of q and all queues above it.
 func (q *queue) want(r unit.Resources) {
-	for ; q != nil; q = q.parent {
+	for ; q != nil; q = q.Parent {
 		q.pending = q.pending.Add(r)
 	}
 }
 
 // wants says whether anything is pending in q or below.
 func (s *Scheduler) wants(q *queue) bool {
-	return s.calc.Compare(s.cluster, q.pending, unit.Resources{}) > 0
-}
-
-func (s *Scheduler) build(c *conf.Queue, parent *queue) *queue {
-	q := &queue{
-		path: c.Path, name: c.Name, parent: parent, Share: arith.Share{Capacity: c.Capacity, Maximum: c.MaxCapacity},
-		stopped: c.Stopped, priority: c.Priority, byPriority: c.Ordering == "priority-utilization",
-		noPreempt: c.DisablePreemption,
-	}
-	if c.Leaf() {
-		q.leaf = &leaf{Leaf: arith.LeafOf(c), users: map[string]*user{}}
-		s.leaves = append(s.leaves, q)
-	}
-	for _, k := range c.Children {
-		q.children = append(q.children, s.build(k, q))
-	}
-	q.sorted = slices.Clone(q.children)
-	return q
+	return s.Calc.Compare(s.Cluster, q.pending, unit.Resources{}) > 0
 }
 
 // recompute derives every queue's part of the cluster, and activates waiting applications, as Hadoop does whenever a node
 // joins or leaves or the configuration changes.
 func (s *Scheduler) recompute() {
-	r := s.root
-	r.Bounds = arith.Whole(s.cluster)
-	r.base = s.calc.Max(s.cluster, r.EffMin, s.minA)
-	s.below(r, s.cluster)
-}
-
-func (s *Scheduler) below(q *queue, lim unit.Resources) {
-	if q.leaf != nil {
-		s.resetLeaf(q, lim)
-		return
-	}
-	var sib arith.Siblings
-	for _, k := range q.children {
-		sib.Add(k.Share)
-	}
-	shares, bounds := make([]arith.Share, len(q.children)), make([]arith.Bounds, len(q.children))
-	for i, k := range q.children {
-		k.Bounds = s.calc.Below(s.cluster, q.Bounds, k.Share, &sib)
-		k.base = s.calc.Max(s.cluster, k.EffMin, s.minA)
-		shares[i], bounds[i] = k.Share, k.Bounds
-	}
-	for place, i := range arith.TieOrder(shares, bounds) {
-		q.children[i].tie = place
-	}
-	lim = s.calc.Min(s.cluster, lim, q.EffMax)
-	for _, k := range q.children {
-		s.below(k, s.calc.Down(lim.Sub(q.used).Add(k.used), s.minA))
-	}
+	s.Recompute(func(parent *queue) {
+		if len(parent.sorted) < len(parent.Children) {
+			parent.sorted = slices.Clone(parent.Children)
+		}
+	}, s.reset)
 }
 
 // sort sorts the children of q into walk order. Few change positions from one walk to the next, so
@@ -127,19 +82,19 @@ func (s *Scheduler) before(parent, a, b *queue) bool {
 		return a.AbsCap > 0
 	}
 	ua, ub := s.ratio(a, b)
-	if parent.byPriority && a.priority != b.priority && (ua < 1) == (ub < 1) {
-		return a.priority > b.priority
+	if parent.ByPriority && a.Priority != b.Priority && (ua < 1) == (ub < 1) {
+		return a.Priority > b.Priority
 	}
 	if ua != ub {
 		return ua < ub
 	}
-	return a.tie < b.tie
+	return a.Tie < b.Tie
 }
 
 // ratio is how much of their guarantees a and b use, or of the cluster when they have none.
 func (s *Scheduler) ratio(a, b *queue) (ua, ub float32) {
 	if a.AbsCap > 0 {
-		return s.calc.Divide(s.cluster, a.used, a.base), s.calc.Divide(s.cluster, b.used, b.base)
+		return s.Calc.Divide(s.Cluster, a.Used, a.Base), s.Calc.Divide(s.Cluster, b.Used, b.Base)
 	}
-	return s.calc.Divide(s.cluster, a.used, s.cluster), s.calc.Divide(s.cluster, b.used, s.cluster)
+	return s.Calc.Divide(s.Cluster, a.Used, s.Cluster), s.Calc.Divide(s.Cluster, b.Used, s.Cluster)
 }

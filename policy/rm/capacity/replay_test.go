@@ -135,9 +135,9 @@ func (p *player) play(line string) {
 	case "round":
 		p.round()
 	case "state":
-		p.state(s.root)
+		p.state(s.Root)
 	case "limits":
-		p.limits(s.root)
+		p.limits(s.Root)
 	default:
 		p.t.Fatalf("what is %q?", line)
 	}
@@ -221,7 +221,7 @@ func (p *player) round() {
 }
 
 func byPath(list []*queue) []*queue {
-	return slices.SortedFunc(slices.Values(list), func(a, b *queue) int { return strings.Compare(a.path, b.path) })
+	return slices.SortedFunc(slices.Values(list), func(a, b *queue) int { return strings.Compare(a.Path, b.Path) })
 }
 
 func byName(list []*user) []*user {
@@ -229,18 +229,18 @@ func byName(list []*user) []*user {
 }
 
 func (p *player) state(q *queue) {
-	p.say(" %s used=%s pending=%s kept=%s min=%s max=%s", q.path, vec(q.used), vec(q.pending), vec(q.reserved), vec(q.EffMin), vec(q.EffMax))
-	if q.leaf != nil {
+	p.say(" %s used=%s pending=%s kept=%s min=%s max=%s", q.Path, vec(q.Used), vec(q.pending), vec(q.reserved), vec(q.EffMin), vec(q.EffMax))
+	if q.Leaf != nil {
 		p.say(" active=%d waiting=%d am=%s users=%d", q.active.Len(), q.waiting.Len(), vec(q.AMUsed), q.ActiveUsers+q.PendingCached)
 		for _, u := range byName(q.list) {
 			p.say(" %s=%s/%s/%d/%d", u.name, vec(u.Used), vec(u.AM), u.Active, u.Pending)
 		}
 	}
 	p.say("\n")
-	for _, k := range byPath(q.children) {
+	for _, k := range byPath(q.Children) {
 		p.state(k)
 	}
-	if q == p.s.root {
+	if q == p.s.Root {
 		for _, id := range p.ids {
 			a := p.s.apps[p.apps[id].Index]
 			p.say("  %s used=%s pending=%s kept=%s\n", id, vec(a.used), vec(a.table.Pending()), vec(a.reserved))
@@ -249,12 +249,12 @@ func (p *player) state(q *queue) {
 }
 
 func (p *player) limits(q *queue) {
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		for _, u := range byName(q.list) {
-			p.say(" %s %s %s\n", q.path, u.name, vec(p.s.userLimit(q)))
+			p.say(" %s %s %s\n", q.Path, u.name, vec(p.s.UserLimit(&q.Queue)))
 		}
 	}
-	for _, k := range byPath(q.children) {
+	for _, k := range byPath(q.Children) {
 		p.limits(k)
 	}
 }

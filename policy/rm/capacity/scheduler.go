@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
 	"github.com/yardmaster/yardmaster/policy/capacity/arith"
+	"github.com/yardmaster/yardmaster/policy/capacity/queues"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
 	"github.com/yardmaster/yardmaster/unit"
@@ -17,26 +18,21 @@ import (
 
 // Scheduler is one CapacityScheduler.
 type Scheduler struct {
+	queues.Tree[*queue]
 	conf *conf.Capacity
 	site conf.Site
-	calc arith.Calculator
 	beat conf.Heartbeat
 
 	containers slab.Slab[rm.Container]
 
-	minA     unit.Resources
 	maxAlloc unit.Resources // configured maximum allocation
 	maxA     unit.Resources // maxAlloc, capped at the largest node
-	cluster  unit.Resources
 
-	root   *queue
-	leaves []*queue
-	nodes  []*node // by index; nil: gone
-	alive  int
-	apps   []*app // by index
-	old    []*app
-	total  int
-	next   int64 // container id
+	nodes []*node // by index; nil: gone
+	alive int
+	apps  []*app // by index
+	old   []*app
+	next  int64 // container id
 
 	monitor  monitor
 	out      []*rm.Container
@@ -89,14 +85,15 @@ func New(c *conf.Capacity, site conf.Site) (rm.Scheduler, error) {
 	if c == nil || c.Root == nil {
 		return nil, errors.New("capacity: no queues are configured")
 	}
-	s := &Scheduler{conf: c, site: site, beat: c.Heartbeat, minA: site.MinAllocation, maxAlloc: site.MaxAllocation, maxA: site.MaxAllocation}
+	s := &Scheduler{conf: c, site: site, beat: c.Heartbeat, maxAlloc: site.MaxAllocation, maxA: site.MaxAllocation}
+	s.MinA, s.MaxApps, s.GlobalQueueMax = site.MinAllocation, c.MaximumApplications, c.GlobalQueueMaxApplications
 	if c.Dominant {
-		s.calc = arith.Dominant
+		s.Calc = arith.Dominant
 	}
-	if s.minA.Mem < 1 || s.minA.Cores < 1 || s.maxAlloc.Mem < s.minA.Mem || s.maxAlloc.Cores < s.minA.Cores {
-		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the minimum must be positive, and the maximum no smaller", s.minA, s.maxAlloc)
+	if s.MinA.Mem < 1 || s.MinA.Cores < 1 || s.maxAlloc.Mem < s.MinA.Mem || s.maxAlloc.Cores < s.MinA.Cores {
+		return nil, fmt.Errorf("capacity: containers from [%v] to [%v]: the minimum must be positive, and the maximum no smaller", s.MinA, s.maxAlloc)
 	}
-	s.root = s.build(c.Root, nil)
+	s.Build(c.Root, nil, newQueue)
 	s.monitor.init(s)
 	s.recompute()
 	return s, nil
@@ -123,11 +120,11 @@ func (s *Scheduler) NodeRemoved(n *rm.Node, _ unit.Time) {
 }
 
 func (s *Scheduler) resize() {
-	s.cluster = unit.Resources{}
+	s.Cluster = unit.Resources{}
 	var largest unit.Resources
 	for _, n := range s.nodes {
 		if n != nil {
-			s.cluster = s.cluster.Add(n.Total)
+			s.Cluster = s.Cluster.Add(n.Total)
 			largest = largest.Max(n.Total)
 		}
 	}
@@ -139,9 +136,9 @@ func (s *Scheduler) resize() {
 
 // Added implements rm.Scheduler.
 func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
-	q, err := s.resolve(r.Queue)
+	q, err := s.Resolve(r.Queue)
 	if err == nil {
-		err = s.admit(q, r)
+		err = s.Admit(q, r.User, q.appsOf(r.User))
 	}
 	if err != nil {
 		return err
@@ -152,11 +149,11 @@ func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
 	if r.Priority == 0 {
 		a.priority = min(q.DefaultPrio, s.site.MaxApplicationPriority)
 	}
-	a.am = s.calc.Normalise(r.AM, s.minA, s.maxA)
+	a.am = s.Calc.Normalise(r.AM, s.MinA, s.maxA)
 	a.u = q.userOf(r.User)
 	a.u.count(0, 1)
 	q.Apps++
-	s.total++
+	s.Total++
 	q.wait(a)
 	s.activate(q)
 	return nil
@@ -186,7 +183,7 @@ func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ u
 	}
 	was := a.table.Pending()
 	for _, ask := range asks {
-		if a.table.Set(ask, s.calc.Normalise(ask.Size, s.minA, s.maxA)) {
+		if a.table.Set(ask, s.Calc.Normalise(ask.Size, s.MinA, s.maxA)) {
 			s.asks(a)
 		}
 	}
@@ -219,7 +216,7 @@ func (s *Scheduler) Removed(r *rm.App, _ unit.Time) {
 	}
 	a.q.want(unit.Resources{}.Sub(a.table.Pending()))
 	s.leave(a)
-	s.total--
+	s.Total--
 	s.apps[r.Index] = nil
 	s.old = append(s.old, a)
 	s.activate(a.q)
@@ -320,83 +317,30 @@ func (s *Scheduler) Headroom(r *rm.App) unit.Resources {
 	if !a.seen { // nothing is computed for it, so user limits stay as they are
 		return unit.Resources{}
 	}
-	limit := s.userLimit(a.q)
+	limit := s.UserLimit(&a.q.Queue)
 	left := func(of func(unit.Resources) int64) int64 {
-		return max(0, min(of(limit)-of(a.u.Used), of(a.q.CurLimit)-of(a.q.used)))
+		return max(0, min(of(limit)-of(a.u.Used), of(a.q.CurLimit)-of(a.q.Used)))
 	}
 	mem := func(r unit.Resources) int64 { return r.Mem }
 	cores := func(r unit.Resources) int64 { return r.Cores }
-	room := s.calc.Down(unit.Resources{Mem: left(mem), Cores: left(cores)}, s.minA)
+	room := s.Calc.Down(unit.Resources{Mem: left(mem), Cores: left(cores)}, s.MinA)
 	// The smaller of the two by the calculator's comparison is taken whole, and only memory is clamped at 0.
-	room = s.calc.Min(s.cluster, s.cluster.Sub(s.root.used), room)
+	room = s.Calc.Min(s.Cluster, s.Cluster.Sub(s.Root.Used), room)
 	return unit.Resources{Mem: max(0, room.Mem), Cores: room.Cores}
 }
 
 // Leaf implements rm.Scheduler.
-func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.path }
+func (s *Scheduler) Leaf(r *rm.App) string { return s.apps[r.Index].q.Path }
 
 // Minimum implements rm.Scheduler.
-func (s *Scheduler) Minimum() unit.Resources { return s.minA }
+func (s *Scheduler) Minimum() unit.Resources { return s.MinA }
 
 // CountsCores says whether vcores count as well as memory; AMs are told.
-func (s *Scheduler) CountsCores() bool { return s.calc == arith.Dominant }
+func (s *Scheduler) CountsCores() bool { return s.Calc == arith.Dominant }
 
 // NotModelled implements rm.Scheduler.
 func (s *Scheduler) NotModelled() []string {
-	return append(append([]string{}, s.conf.NotModelled...), s.conf.Warnings...)
-}
-
-// resolve finds the leaf that an application names: its full path, with or without "root.", or its own name.
-func (s *Scheduler) resolve(name string) (*queue, error) {
-	if name == "" {
-		name = "default"
-	}
-	var found *queue
-	for _, q := range s.leaves {
-		if q.path == name || q.path == "root."+name {
-			return q, nil
-		}
-		if q.name == name {
-			if found != nil {
-				return nil, fmt.Errorf("queue %q could be %s or %s: give the full path", name, found.path, q.path)
-			}
-			found = q
-		}
-	}
-	if found == nil {
-		return nil, fmt.Errorf("there is no leaf queue %q: there are %s", name, s.leafNames())
-	}
-	return found, nil
-}
-
-// MissingQueue says why no application can be submitted to a queue; nil: one can.
-func (s *Scheduler) MissingQueue(name string) error {
-	_, err := s.resolve(name)
-	return err
-}
-
-func (s *Scheduler) leafNames() string {
-	var names []string
-	for i, q := range s.leaves {
-		if i == 12 {
-			names = append(names, fmt.Sprintf("and %d more", len(s.leaves)-i))
-			break
-		}
-		names = append(names, q.path)
-	}
-	return strings.Join(names, ", ")
-}
-
-// admit refuses an application that Hadoop would reject at submission.
-func (s *Scheduler) admit(q *queue, r *rm.App) error {
-	if q.stopped {
-		return fmt.Errorf("queue %s is STOPPED and takes no applications", q.path)
-	}
-	var ofUser int
-	if u := q.users[r.User]; u != nil {
-		ofUser = u.Active + u.Pending
-	}
-	return q.Admit(q.path, r.User, ofUser, s.total, s.conf.MaximumApplications)
+	return slices.Concat(s.conf.NotModelled, s.conf.Warnings)
 }
 
 func sizeWeighted(used float64, a *app) float64 {

@@ -40,17 +40,17 @@ func TestAMsWait(t *testing.T) {
 	for i := range 12 {
 		w.submit(string(rune('a'+i)), "u", "default", mb(1024))
 	}
-	if n := w.s.leaves[0].ActiveApps; n != 10 {
+	if n := w.s.Leaves[0].ActiveApps; n != 10 {
 		t.Fatalf("%d applications are active, want 10", n)
 	}
 	w.round()
 	w.round()
 	w.end("a")
-	if n := w.s.leaves[0].ActiveApps; n != 10 {
+	if n := w.s.Leaves[0].ActiveApps; n != 10 {
 		t.Fatalf("%d applications are active after a container ended, want 10", n)
 	}
 	w.s.Removed(w.apps["a"], 0)
-	if n := w.s.leaves[0].ActiveApps; n != 10 || !w.s.apps[w.apps["k"].Index].active {
+	if n := w.s.Leaves[0].ActiveApps; n != 10 || !w.s.apps[w.apps["k"].Index].active {
 		t.Fatalf("%d applications are active after one left, want 10 and the eleventh among them", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestAMLimits(t *testing.T) {
 			w.submit(string(rune('A'+i)), string(u), "q", mb(c.am))
 		}
 		var n int
-		for _, q := range w.s.leaves {
+		for _, q := range w.s.Leaves {
 			n += q.ActiveApps
 		}
 		if n != c.want {
@@ -104,8 +104,8 @@ func TestReservation(t *testing.T) {
 	if got := w.beat(0); got != "" {
 		t.Fatalf("a kept node served %q", got)
 	}
-	if w.s.root.used.Mem != 3072+2048 {
-		t.Errorf("the root uses %v: reservations count", w.s.root.used)
+	if w.s.Root.Used.Mem != 3072+2048 {
+		t.Errorf("the root uses %v: reservations count", w.s.Root.Used)
 	}
 	w.end("a")
 	if got := w.beat(0); got != "b:2048" {
@@ -123,7 +123,7 @@ func TestReservation(t *testing.T) {
 		t.Fatal("want a reservation")
 	}
 	w.anywhere("b", 0, mb(4096))
-	if w.beat(0); w.s.nodes[0].reservation != nil || w.s.root.reserved.Mem != 0 {
+	if w.beat(0); w.s.nodes[0].reservation != nil || w.s.Root.reserved.Mem != 0 {
 		t.Error("the reservation of a request that is gone is still there")
 	}
 }
@@ -195,15 +195,15 @@ func TestQueueOrder(t *testing.T) {
 		{"priorities above the guarantee", []string{"root.ordering-policy=priority-utilization", "root.a.priority=5", "root.b.priority=1", "root.c.priority=1"}, map[string]int64{"a": 51200, "b": 9216}, "c b a"},
 	} {
 		w := build(t, nil, 10, mb(10240), append(settings, c.more...)...)
-		for _, q := range w.s.leaves {
-			q.used = mb(c.used[q.name])
-			if c.used[q.name] == 0 {
-				q.used = unit.Resources{}
+		for _, q := range w.s.Leaves {
+			q.Used = mb(c.used[q.Name])
+			if c.used[q.Name] == 0 {
+				q.Used = unit.Resources{}
 			}
 		}
 		var names []string
-		for _, q := range w.s.sort(w.s.root) {
-			names = append(names, q.name)
+		for _, q := range w.s.sort(w.s.Root) {
+			names = append(names, q.Name)
 		}
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -227,7 +227,7 @@ func TestUserLimit(t *testing.T) {
 		for range 30 {
 			w.round()
 		}
-		for i, u := range w.s.leaves[0].list {
+		for i, u := range w.s.Leaves[0].list {
 			if want := c.want + 1024 - 2048*int64(i); u.Used.Mem != want {
 				t.Errorf("maximum %s: user %s holds %d, want %d", c.max, u.name, u.Used.Mem, want)
 			}

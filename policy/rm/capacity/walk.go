@@ -66,15 +66,15 @@ func (s *Scheduler) once(n *node, now unit.Time) grant {
 		s.serveReserved(n, now)
 		return grant{} // a reserved node serves nobody else in this report
 	}
-	if !s.calc.Fits(s.minA, n.Free) {
+	if !s.Calc.Fits(s.MinA, n.Free) {
 		return grant{}
 	}
-	l := limits{max: s.cluster}
-	return s.ask(s.root, n, &l, now)
+	l := limits{max: s.Cluster}
+	return s.ask(s.Root, n, &l, now)
 }
 
 func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
-	if q.leaf != nil {
+	if q.Leaf != nil {
 		return s.askLeaf(q, n, l, now)
 	}
 	if !s.wants(q) || !s.roomIn(q, l, q.reserved) {
@@ -91,10 +91,10 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 		if g.outcome == limited {
 			last = g
 			held := own.blocked
-			if k.leaf != nil {
+			if k.Leaf != nil {
 				held = own.room
 			}
-			l.blocked = l.blocked.Add(s.calc.Max(s.cluster, held, unit.Resources{}))
+			l.blocked = l.blocked.Add(s.Calc.Max(s.Cluster, held, unit.Resources{}))
 		}
 	}
 	return last
@@ -102,24 +102,24 @@ func (s *Scheduler) ask(q *queue, n *node, l *limits, now unit.Time) grant {
 
 // limitsOf are the limits of a child of the queue with limits l.
 func (s *Scheduler) limitsOf(k *queue, l *limits) limits {
-	q := k.parent
-	l.max = s.calc.Min(s.cluster, l.max, q.EffMax)
-	return limits{max: s.calc.Down(l.max.Sub(l.blocked).Sub(q.used).Add(k.used), s.minA)}
+	q := k.Parent
+	l.max = s.Calc.Min(s.Cluster, l.max, q.EffMax)
+	return limits{max: s.Calc.Down(l.max.Sub(l.blocked).Sub(q.Used).Add(k.Used), s.MinA)}
 }
 
 // roomIn says whether q may get anything: it is below its limit, or would be if reservations were cancelled.
 func (s *Scheduler) roomIn(q *queue, l *limits, couldGiveBack unit.Resources) bool {
-	most := s.calc.Min(s.cluster, q.EffMax, l.max)
-	l.room = most.Sub(q.used)
-	if s.calc.Compare(s.cluster, q.used, most) < 0 {
+	most := s.Calc.Min(s.Cluster, q.EffMax, l.max)
+	l.room = most.Sub(q.Used)
+	if s.Calc.Compare(s.Cluster, q.Used, most) < 0 {
 		return true
 	}
-	return s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, couldGiveBack, unit.Resources{}) > 0 &&
-		s.calc.Compare(s.cluster, q.used.Sub(couldGiveBack), most) < 0
+	return s.beat.ContinueLookingAtReserve && s.Calc.Compare(s.Cluster, couldGiveBack, unit.Resources{}) > 0 &&
+		s.Calc.Compare(s.Cluster, q.Used.Sub(couldGiveBack), most) < 0
 }
 
 func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
-	q.visited = s.calc.Min(s.cluster, s.calc.Down(q.EffMax, s.minA), l.max)
+	q.visited = s.Reach(&q.Queue, l.max)
 	if !s.wants(q) {
 		return grant{}
 	}
@@ -146,7 +146,7 @@ func (s *Scheduler) askLeaf(q *queue, n *node, l *limits, now unit.Time) grant {
 		if !look(a) {
 			return grant{}
 		}
-		s.userLimit(q)
+		s.UserLimit(&q.Queue)
 	}
 	for q.walk.Start(&q.ready); ; q.walk.Next() {
 		id, _, _, ok := q.walk.Peek()
@@ -190,12 +190,12 @@ func (s *Scheduler) seenUpTo(q *queue, a *app) {
 
 // mayHold says whether the application's user is within its limit, or would be if the application cancelled reservations.
 func (s *Scheduler) mayHold(a *app, l *limits) bool {
-	limit := s.userLimit(a.q)
+	limit := s.UserLimit(&a.q.Queue)
 	l.owed = unit.Resources{}
-	if s.calc.Compare(s.cluster, a.u.Used, limit) <= 0 {
+	if s.Calc.Compare(s.Cluster, a.u.Used, limit) <= 0 {
 		return true
 	}
-	if s.beat.ContinueLookingAtReserve && s.calc.Compare(s.cluster, a.u.Used.Sub(a.reserved), limit) <= 0 {
+	if s.beat.ContinueLookingAtReserve && s.Calc.Compare(s.Cluster, a.u.Used.Sub(a.reserved), limit) <= 0 {
 		l.owed = a.u.Used.Sub(limit)
 		return true
 	}

@@ -22,20 +22,20 @@ func (s *Scheduler) Why(r *rm.App, _ unit.Time, to []policy.Reason) []policy.Rea
 		to = s.whyRefused(r, to)
 	} else {
 		a := s.apps[r.Index]
-		state := a.q.Leaf // computing limits changes when they are computed next
+		state := *a.q.Leaf // computing limits changes when they are computed next
 		to = s.why(a, to)
-		a.q.Leaf = state
+		*a.q.Leaf = state
 	}
-	for i := from; i < len(to) && s.calc != arith.Dominant; i++ { // vcores are not limited
+	for i := from; i < len(to) && s.Calc != arith.Dominant; i++ { // vcores are not limited
 		to[i].Held.Cores, to[i].Max.Cores, to[i].Size.Cores = 0, 0, 0
 	}
 	return to
 }
 
 func (s *Scheduler) whyRefused(r *rm.App, to []policy.Reason) []policy.Reason {
-	q, err := s.resolve(r.Queue)
+	q, err := s.Resolve(r.Queue)
 	if err == nil {
-		err = s.admit(q, r)
+		err = s.Admit(q, r.User, q.appsOf(r.User))
 	}
 	if many, ok := errors.AsType[*arith.TooMany](err); ok {
 		to = append(to, policy.Reason{Limit: "maximum-applications", Queue: many.Queue, User: many.User, Count: int64(many.Apps), MaxCount: int64(many.Max)})
@@ -45,10 +45,10 @@ func (s *Scheduler) whyRefused(r *rm.App, to []policy.Reason) []policy.Reason {
 
 func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 	if !a.active {
-		m, r := s.amLimitsOf(a.q), policy.Reason{Limit: "maximum-am-resource-percent", Queue: a.q.path, Size: a.am}
+		m, r := s.amLimitsOf(a.q), policy.Reason{Limit: "maximum-am-resource-percent", Queue: a.q.Path, Size: a.am}
 		switch s.overAM(a, &m) {
 		case nil:
-			r = policy.Reason{Queue: a.q.path} // activated at the next opportunity
+			r = policy.Reason{Queue: a.q.Path} // activated at the next opportunity
 		case &m.all:
 			r.Held, r.Max = a.q.AMUsed, m.all
 		case &m.user:
@@ -72,17 +72,17 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 		if over == nil { // rounded limits
 			over = a.q
 		}
-		for p := over.parent; p != nil && s.calc.Fits(p.EffMax, over.EffMax); p = p.parent { // the maximum is that of the queue above
+		for p := over.Parent; p != nil && s.Calc.Fits(p.EffMax, over.EffMax); p = p.Parent { // the maximum is that of the queue above
 			over = p
 		}
-		if full = s.calc.Fits(s.cluster, over.EffMax); !full {
+		if full = s.Calc.Fits(s.Cluster, over.EffMax); !full {
 			to = append(to, over.reason(row))
 		}
 	}
 	if !s.mayHold(a, &l) {
 		to = append(to, s.overUser(a, row))
 	}
-	look, near := rm.Search{Size: row.Size(), Fits: s.calc.Fits}, false
+	look, near := rm.Search{Size: row.Size(), Fits: s.Calc.Fits}, false
 	for _, n := range s.nodes {
 		if n == nil {
 			continue
@@ -95,10 +95,10 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 			continue
 		}
 		inRack, _ := row.At(rm.OnRack(n.Rack))
-		near = near || inRack > 0 && s.calc.Fits(row.Size(), n.Free)
+		near = near || inRack > 0 && s.Calc.Fits(row.Size(), n.Free)
 		size, allowed := row.Size(), false
 		for _, near := range localities {
-			if s.mayBe(row, n.Node, near) && (!allowed || s.calc.Fits(row.SizeAt(near, n.Node), n.Free)) {
+			if s.mayBe(row, n.Node, near) && (!allowed || s.Calc.Fits(row.SizeAt(near, n.Node), n.Free)) {
 				size, allowed = row.SizeAt(near, n.Node), true
 			}
 		}
@@ -118,7 +118,7 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 	}
 	to = look.Append(to, locality)
 	limited := len(to) > held && to[held].Limit != policy.NodeRoom
-	r := policy.Reason{Queue: a.q.path}
+	r := policy.Reason{Queue: a.q.Path}
 	s.precede(&r, &a.q.ready, a, func(x *app) bool { return s.mayHold(x, &l) || !s.roomIn(a.q, &l, x.reserved) })
 	if r.Ahead > 0 {
 		to = append(to, r)
@@ -136,18 +136,18 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 }
 
 func (q *queue) reason(row *request.Row) policy.Reason {
-	return policy.Reason{Limit: "maximum-capacity", Queue: q.path, Held: q.used, Max: q.EffMax, Size: row.Size()}
+	return policy.Reason{Limit: "maximum-capacity", Queue: q.Path, Held: q.Used, Max: q.EffMax, Size: row.Size()}
 }
 
 // limitsAt are the limits that a walk would find at q for a, and whether it would get there.
 func (s *Scheduler) limitsAt(q *queue, a *app) (l limits, room bool) {
 	room = true
-	if l.max = s.cluster; q.parent != nil {
-		above, ok := s.limitsAt(q.parent, a)
+	if l.max = s.Cluster; q.Parent != nil {
+		above, ok := s.limitsAt(q.Parent, a)
 		l, room = s.limitsOf(q, &above), ok
 	}
 	back := q.reserved
-	if q.leaf != nil { // the first application decides for all, unless it has reservations
+	if q.Leaf != nil { // the first application decides for all, unless it has reservations
 		first, _ := q.active.Min()
 		if back = s.apps[first].reserved; !back.IsZero() {
 			back = a.reserved
@@ -157,14 +157,14 @@ func (s *Scheduler) limitsAt(q *queue, a *app) (l limits, room bool) {
 }
 
 func (s *Scheduler) overUser(a *app, row *request.Row) policy.Reason {
-	return policy.Reason{Limit: s.userSetting(a.q), Queue: a.q.path, User: a.u.name, Held: a.u.Used, Max: s.userLimit(a.q), Size: row.Size()}
+	return policy.Reason{Limit: s.userSetting(a.q), Queue: a.q.Path, User: a.u.name, Held: a.u.Used, Max: s.UserLimit(&a.q.Queue), Size: row.Size()}
 }
 
 // userSetting is the setting that the limit of a leaf's users is at: the factor, unless a larger one would not raise it.
 func (s *Scheduler) userSetting(q *queue) string {
-	more := q.Leaf
+	more := *q.Leaf
 	more.UserFactor, more.Stale = 1e6, true
-	if s.calc.Compare(s.cluster, more.UserLimit(s.calc, s.cluster, s.minA, &q.Bounds), s.userLimit(q)) > 0 {
+	if s.Calc.Compare(s.Cluster, more.UserLimit(s.Calc, s.Cluster, s.MinA, &q.Bounds), s.UserLimit(&q.Queue)) > 0 {
 		return "user-limit-factor"
 	}
 	return "minimum-user-limit-percent"
@@ -183,17 +183,17 @@ func (s *Scheduler) precede(r *policy.Reason, h *rank.Heap, a *app, may func(*ap
 
 // whyQueues appends the sibling queue, of q or of a queue above it, that is served first: Held is what it uses, and Max what it is guaranteed.
 func (s *Scheduler) whyQueues(q *queue, to []policy.Reason) []policy.Reason {
-	for ; q.parent != nil; q = q.parent {
-		for _, k := range s.sort(q.parent) {
+	for ; q.Parent != nil; q = q.Parent {
+		for _, k := range s.sort(q.Parent) {
 			if k == q {
 				break
 			}
 			if !s.wants(k) {
 				continue
 			}
-			r := policy.Reason{Queue: k.path, Held: k.used, Max: k.EffMin}
-			for _, leaf := range s.leaves {
-				for p := leaf; p != nil; p = p.parent {
+			r := policy.Reason{Queue: k.Path, Held: k.Used, Max: k.EffMin}
+			for _, leaf := range s.Leaves {
+				for p := leaf; p != nil; p = p.Parent {
 					if p == k {
 						s.precede(&r, &leaf.ready, nil, nil)
 					}

@@ -108,7 +108,7 @@ func (w *world) served(i int) []*rm.Container {
 	if kept != nil {
 		for _, near := range []policy.Near{policy.NodeLocal, policy.RackLocal, policy.OffRack} {
 			asked := kept.row.SizeAt(near, n)
-			fits = fits || !asked.IsZero() && w.s.calc.Fits(asked, before)
+			fits = fits || !asked.IsZero() && w.s.Calc.Fits(asked, before)
 		}
 	}
 	got := w.s.Beat(n, w.now)
@@ -159,8 +159,8 @@ func (w *world) check() {
 			}
 		}
 	}
-	if w.s.root.used != used.Add(kept) || w.s.root.reserved != kept {
-		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.root.used, w.s.root.reserved, used, kept)
+	if w.s.Root.Used != used.Add(kept) || w.s.Root.reserved != kept {
+		w.t.Fatalf("root uses %v with %v reserved; containers are %v and reservations %v", w.s.Root.Used, w.s.Root.reserved, used, kept)
 	}
 	for _, n := range w.nodes {
 		if n.Free.Mem < 0 && !w.short[n] || n.Free.Mem > free[n].Mem { // less while a preempted container still runs

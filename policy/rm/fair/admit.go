@@ -8,20 +8,6 @@ type user struct {
 	parked        []*app
 }
 
-type users struct {
-	byName map[string]*user
-	most   func(name string) int
-}
-
-func (u *users) get(name string) *user {
-	if x, ok := u.byName[name]; ok {
-		return x
-	}
-	x := &user{most: u.most(name)}
-	u.byName[name] = x
-	return x
-}
-
 // enter adds an application to its leaf, parked if over the limit.
 func (s *scheduler) enter(a *app) {
 	if a.mayRun() {
@@ -42,8 +28,8 @@ func (a *app) fullOf() (full *queue, user bool) {
 	if a.user.running >= a.user.most {
 		return nil, true
 	}
-	for q := a.queue; q != nil; q = q.parent {
-		if q.runnable >= q.maxApps {
+	for q := a.queue; q != nil; q = q.Parent {
+		if q.Runnable >= q.MaxApps {
 			return q, false
 		}
 	}
@@ -60,8 +46,8 @@ func (s *scheduler) run(a *app) {
 
 func (s *scheduler) count(a *app, by int) {
 	a.user.running += by
-	for q := a.queue; q != nil; q = q.parent {
-		q.runnable += by
+	for q := a.queue; q != nil; q = q.Parent {
+		q.Runnable += by
 	}
 	s.stale = true
 }
@@ -73,7 +59,7 @@ func (s *scheduler) leave(a *app) {
 	s.lift(a)
 	a.runnable = false
 	s.settle(a)
-	q.goneDemand = q.goneDemand.Add(a.demand)
+	q.goneDemand = q.goneDemand.Add(a.Demand)
 	if !q.leaver {
 		q.leaver = true
 		s.leavers = append(s.leavers, q)
@@ -84,7 +70,7 @@ func (s *scheduler) leave(a *app) {
 	}
 	q.apps = without(q.apps, a)
 	if a.started {
-		q.ams = q.ams.Sub(a.am)
+		q.AMs = q.AMs.Sub(a.am)
 	}
 	s.count(a, -1)
 }
@@ -98,8 +84,8 @@ func without(list []*app, a *app) []*app {
 // first come first served.
 func (s *scheduler) release(leaf *queue, u *user) {
 	var top *queue
-	for q := leaf; q != nil; q = q.parent {
-		if q.runnable == q.maxApps-1 {
+	for q := leaf; q != nil; q = q.Parent {
+		if q.Runnable == q.MaxApps-1 {
 			top = q
 		}
 	}
@@ -115,13 +101,13 @@ func (s *scheduler) release(leaf *queue, u *user) {
 
 // waiting collects the lists of parked applications below q where one more may run.
 func (q *queue) waiting(lists [][]*app) [][]*app {
-	if q.runnable >= q.maxApps {
+	if q.Runnable >= q.MaxApps {
 		return lists
 	}
-	if q.leaf {
+	if q.Leaf {
 		return append(lists, q.parked)
 	}
-	for _, k := range q.kids {
+	for _, k := range q.Kids {
 		lists = k.waiting(lists)
 	}
 	return lists
@@ -134,7 +120,7 @@ func (s *scheduler) releaseFrom(lists [][]*app, most int) {
 	for len(ran) < most {
 		best := -1
 		for i, l := range lists {
-			if at[i] < len(l) && (best < 0 || l[at[i]].start < lists[best][at[best]].start) {
+			if at[i] < len(l) && (best < 0 || l[at[i]].Start < lists[best][at[best]].Start) {
 				best = i
 			}
 		}

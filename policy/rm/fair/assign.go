@@ -119,7 +119,7 @@ func (s *scheduler) allocate(a *app, n *node, as rm.Container, ask unit.Resource
 	n.fulfil(a, c.Size)
 	if a.managed && !a.started {
 		a.started, a.am, c.AM = true, ask, true
-		a.queue.ams = a.queue.ams.Add(ask)
+		a.queue.AMs = a.queue.AMs.Add(ask)
 	}
 	s.hold(a, c.Size)
 	return c
@@ -143,21 +143,21 @@ func (s *scheduler) amsFull(a *app) bool {
 		return false
 	}
 	r := a.table.First()
-	return r != nil && !a.queue.ams.Add(r.Size()).Fits(s.amLimit(a.queue))
+	return r != nil && !a.queue.AMs.Add(r.Size()).Fits(s.amLimit(a.queue))
 }
 
 // amLimit is what the AMs of a leaf may hold together. Where the fair share is 0 (vcores under policy fair), what is
 // free on the cluster is used instead, within the leaf's maximum.
 func (s *scheduler) amLimit(q *queue) unit.Resources {
-	if q.amShare < 0 {
+	if q.AMShare < 0 {
 		return unbounded
 	}
 	share := q.share
 	if share.Mem == 0 {
-		share.Mem = min(s.available.Mem, q.max.Mem)
+		share.Mem = min(s.available.Mem, q.Max.Mem)
 	}
 	if share.Cores == 0 {
-		share.Cores = min(s.available.Cores, q.max.Cores)
+		share.Cores = min(s.available.Cores, q.Max.Cores)
 	}
-	return up(share, q.amShare)
+	return up(share, q.AMShare)
 }

@@ -42,8 +42,8 @@ func (s *scheduler) fill(n *node) {
 	set := &s.site.Fair
 	half := times(n.Free, 0.5)
 	var sum unit.Resources
-	for k := 1; n.kept.app == nil && s.root.hungry > 0; k++ {
-		size, what := s.assign(s.root, n)
+	for k := 1; n.kept.app == nil && s.Root.hungry > 0; k++ {
+		size, what := s.assign(s.Root, n)
 		if what == nothing {
 			return
 		}
@@ -63,10 +63,10 @@ func (s *scheduler) fill(n *node) {
 
 // assign descends to the best child, then to the next ones while none can use the node.
 func (s *scheduler) assign(q *queue, n *node) (unit.Resources, outcome) {
-	if !q.used.Fits(q.max) {
+	if !q.Used.Fits(q.Max) {
 		return unit.Resources{}, nothing
 	}
-	if q.leaf {
+	if q.Leaf {
 		for _, a := range q.line {
 			if size, what := s.serve(a, n); what != nothing {
 				return size, what
@@ -76,7 +76,7 @@ func (s *scheduler) assign(q *queue, n *node) (unit.Resources, outcome) {
 	}
 	h := &q.order // most descents need only the first of many
 	h.Items = h.Items[:0]
-	for _, k := range q.kids {
+	for _, k := range q.Kids {
 		if k.hungry > 0 {
 			h.Items = append(h.Items, k)
 		}

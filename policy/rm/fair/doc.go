@@ -19,6 +19,8 @@
 //     stay at or above their fair share make room, fewest AMs first. They are warned, and killed later; what that frees
 //     goes to the starved application first.
 //
+// The tree, its placement rules and its fair shares are those of policy/fair/queues, which the order for ideal engines uses too.
+//
 // Files: tree.go (queues), order.go (the three comparators), update.go (demands and shares), beat.go (a node's
 // heartbeat), assign.go (one application and one node), reserve.go (reservations), admit.go (parking), starve.go and
 // preempt.go (preemption).

@@ -206,17 +206,17 @@ func (s *scenario) containers() []int64 {
 
 func (s *scenario) state() string {
 	var b strings.Builder
-	for _, q := range s.w.s.queues {
-		fmt.Fprintf(&b, "%s: %d MB used, demand %d, share %d", q.name, q.used.Mem, q.demand.Mem, q.share.Mem)
-		if q.leaf {
-			fmt.Fprintf(&b, "; AMs %d of %d", q.ams.Mem, s.w.s.amLimit(q).Mem)
+	for _, q := range s.w.s.Queues {
+		fmt.Fprintf(&b, "%s: %d MB used, demand %d, share %d", q.Name, q.Used.Mem, q.Demand.Mem, q.share.Mem)
+		if q.Leaf {
+			fmt.Fprintf(&b, "; AMs %d of %d", q.AMs.Mem, s.w.s.amLimit(q).Mem)
 		}
 		b.WriteString("\n")
 		for _, a := range q.apps {
-			fmt.Fprintf(&b, "  %s: %d MB used, demand %d, share %d\n", a.app.ID, a.used.Mem, a.demand.Mem, a.share.Mem)
+			fmt.Fprintf(&b, "  %s: %d MB used, demand %d, share %d\n", a.app.ID, a.Used.Mem, a.Demand.Mem, a.share.Mem)
 		}
 		for _, a := range q.parked {
-			fmt.Fprintf(&b, "  %s: parked, demand %d\n", a.app.ID, a.demand.Mem)
+			fmt.Fprintf(&b, "  %s: parked, demand %d\n", a.app.ID, a.Demand.Mem)
 		}
 	}
 	return b.String()

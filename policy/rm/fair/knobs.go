@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -13,40 +12,26 @@ import (
 // SetPriority is a no-op: FairScheduler gives every application the same priority.
 func (s *scheduler) SetPriority(*rm.App, int, unit.Time) {}
 
-// Move moves an application and what it holds to another leaf. It fails if that would exceed a limit of a queue that
-// the application is not in already.
+// Move moves an application and what it holds to another leaf: see queues.Tree.Target.
 func (s *scheduler) Move(ref *rm.App, name string, now unit.Time) error {
 	s.now = now
-	fail := func(why string) error { return fmt.Errorf("move application %s to queue %s: %s", ref.ID, name, why) }
-	to, err := s.find(fair.FullName(name), true)
-	if err != nil {
-		return fail(err.Error())
-	}
 	a := s.apps[ref.Index]
-	if a.queue == to {
+	target, err := s.Target(name, a.queue, a.Used, a.runnable)
+	if err != nil {
+		return fmt.Errorf("move application %s to queue %s: %w", ref.ID, name, err)
+	}
+	if a.queue == target {
 		return nil
 	}
-	above := map[*queue]bool{}
-	for q := a.queue; q != nil; q = q.parent {
-		above[q] = true
-	}
-	for q := to; q != nil && !above[q]; q = q.parent {
-		if a.runnable && q.runnable >= q.maxApps {
-			return fail(fmt.Sprintf("%s has its %d running applications already", q.name, q.maxApps))
-		}
-		if !q.used.Add(a.used).Fits(q.max) {
-			return fail("what it holds does not fit the maximum of " + q.name)
-		}
-	}
-	from, used, ran := a.queue, a.used, a.runnable
+	from, used, ran := a.queue, a.Used, a.runnable
 	s.hold(a, unit.Resources{}.Sub(used))
 	s.leave(a)
-	a.demand = unit.Resources{} // counted in the new leaf from the next update on
-	a.queue = to
+	a.Demand = unit.Resources{} // counted in the new leaf from the next update on
+	a.queue = target
 	s.enter(a)
 	s.hold(a, used)
 	if a.started {
-		to.ams = to.ams.Add(a.am)
+		target.AMs = target.AMs.Add(a.am)
 	}
 	if ran {
 		s.release(from, a.user)
@@ -54,31 +39,18 @@ func (s *scheduler) Move(ref *rm.App, name string, now unit.Time) error {
 	return nil
 }
 
-// SetQueue sets a queue's property: see fair.SetProperty.
+// SetQueue sets a queue's property: see queues.Tree.Set.
 func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time) (float64, error) {
 	s.now = now
-	q := s.names[fair.FullName(name)]
-	if q == nil {
-		return 0, fmt.Errorf("set %s of queue %s to %v: there is no such queue", property, name, value)
-	}
-	old, err := fair.SetProperty(name, property, value, &q.weight, &q.amShare, &q.maxApps)
+	_, old, err := s.Set(name, property, value)
 	if err != nil {
 		return 0, err
 	}
 	if property == "maxRunningApps" {
-		s.releaseFrom(s.root.waiting(nil), math.MaxInt)
+		s.releaseFrom(s.Root.waiting(nil), math.MaxInt)
 	}
 	s.stale = true
 	return old, nil
-}
-
-// Property reads what SetQueue sets.
-func (s *scheduler) Property(name, property string) (float64, error) {
-	q := s.names[fair.FullName(name)]
-	if q == nil {
-		return 0, fmt.Errorf("%s of queue %s: there is no such queue", property, name)
-	}
-	return fair.ReadProperty(name, property, q.weight, q.amShare, q.maxApps)
 }
 
 // AMLimit implements steer.AMLimited.

@@ -4,83 +4,63 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// kind is a queue's scheduling policy: how its children are ordered and how resources are compared.
-type kind uint8
-
-const (
-	fairKind kind = iota
-	drfKind
-	fifoKind
-)
-
-var kinds = map[string]kind{"fair": fairKind, "drf": drfKind, "fifo": fifoKind}
-
-// standing is the sort key of queues in a queue, and of applications in a leaf.
-type standing struct {
-	name   string
-	start  int64 // ms; 0 for queues
-	weight float64
-	min    unit.Resources // minimum share; none for applications
-	demand unit.Resources // as of the last update
-	used   unit.Resources
-}
-
 // compare says which of two goes first, as the policy's comparator does: negative means a.
-func (k kind) compare(a, b *standing, total unit.Resources) int {
+func compare(k queues.Kind, a, b *queues.Standing, total unit.Resources) int {
 	res := 0
 	switch k {
-	case fairKind:
+	case queues.Fair:
 		res = compareFair(a, b)
-	case drfKind:
+	case queues.DRF:
 		res = compareDominant(a, b, total)
-	case fifoKind: // all have the same priority
+	case queues.FIFO: // all have the same priority
 	}
 	if res == 0 {
-		res = cmp.Compare(a.start, b.start)
+		res = cmp.Compare(a.Start, b.Start)
 	}
 	if res == 0 {
-		res = cmp.Compare(a.name, b.name)
+		res = cmp.Compare(a.Name, b.Name)
 	}
 	return res
 }
 
 // compareFair looks at memory alone: without demand last; below min(minimum share, demand) first, by usage/that; then by
 // usage/weight.
-func compareFair(a, b *standing) int {
-	if a.demand.Mem == 0 && b.demand.Mem > 0 {
+func compareFair(a, b *queues.Standing) int {
+	if a.Demand.Mem == 0 && b.Demand.Mem > 0 {
 		return 1
 	}
-	if b.demand.Mem == 0 && a.demand.Mem > 0 {
+	if b.Demand.Mem == 0 && a.Demand.Mem > 0 {
 		return -1
 	}
-	minA, minB := min(a.min.Mem, a.demand.Mem), min(b.min.Mem, b.demand.Mem)
-	needyA, needyB := a.used.Mem < minA, b.used.Mem < minB
+	minA, minB := min(a.Min.Mem, a.Demand.Mem), min(b.Min.Mem, b.Demand.Mem)
+	needyA, needyB := a.Used.Mem < minA, b.Used.Mem < minB
 	switch {
 	case needyA && !needyB:
 		return -1
 	case needyB && !needyA:
 		return 1
 	case needyA && needyB:
-		if res := sign(float64(a.used.Mem)/float64(minA) - float64(b.used.Mem)/float64(minB)); res != 0 {
+		if res := sign(float64(a.Used.Mem)/float64(minA) - float64(b.Used.Mem)/float64(minB)); res != 0 {
 			return res
 		}
 	}
 	switch {
-	case a.weight > 0 && b.weight > 0:
-		return sign(float64(a.used.Mem)/a.weight - float64(b.used.Mem)/b.weight)
-	case a.weight == b.weight:
-		return cmp.Compare(a.used.Mem, b.used.Mem)
+	case a.Weight > 0 && b.Weight > 0:
+		return sign(float64(a.Used.Mem)/a.Weight - float64(b.Used.Mem)/b.Weight)
+	case a.Weight == b.Weight:
+		return cmp.Compare(a.Used.Mem, b.Used.Mem)
 	}
-	return sign(b.weight - a.weight)
+	return sign(b.Weight - a.Weight)
 }
 
 // compareDominant looks at the larger of the shares of the cluster: below the minimum of that resource first, by
 // usage/minimum; then by share/weight; then the same of the other resource.
-func compareDominant(a, b *standing, total unit.Resources) int {
-	x, y := a.dominant(total), b.dominant(total)
+func compareDominant(a, b *queues.Standing, total unit.Resources) int {
+	x, y := dominantOf(a, total), dominantOf(b, total)
 	switch {
 	case x.needy && !y.needy:
 		return -1
@@ -92,10 +72,10 @@ func compareDominant(a, b *standing, total unit.Resources) int {
 		}
 		return sign(x.second/x.minSecond - y.second/y.minSecond)
 	}
-	if res := sign(x.share/a.weight - y.share/b.weight); res != 0 {
+	if res := sign(x.share/a.Weight - y.share/b.Weight); res != 0 {
 		return res
 	}
-	return sign(x.other/a.weight - y.other/b.weight)
+	return sign(x.other/a.Weight - y.other/b.Weight)
 }
 
 type dominant struct {
@@ -105,14 +85,14 @@ type dominant struct {
 	minFirst, minSecond float64
 }
 
-func (s *standing) dominant(total unit.Resources) dominant {
-	mem, cores := float64(s.used.Mem)/float64(total.Mem), float64(s.used.Cores)/float64(total.Cores)
+func dominantOf(s *queues.Standing, total unit.Resources) dominant {
+	mem, cores := float64(s.Used.Mem)/float64(total.Mem), float64(s.Used.Cores)/float64(total.Cores)
 	if cores > mem {
-		return dominant{s.used.Cores < s.min.Cores, cores, mem, float64(s.used.Cores), float64(s.used.Mem),
-			float64(s.min.Cores), float64(s.min.Mem)}
+		return dominant{s.Used.Cores < s.Min.Cores, cores, mem, float64(s.Used.Cores), float64(s.Used.Mem),
+			float64(s.Min.Cores), float64(s.Min.Mem)}
 	}
-	return dominant{s.used.Mem < s.min.Mem, mem, cores, float64(s.used.Mem), float64(s.used.Cores),
-		float64(s.min.Mem), float64(s.min.Cores)}
+	return dominant{s.Used.Mem < s.Min.Mem, mem, cores, float64(s.Used.Mem), float64(s.Used.Cores),
+		float64(s.Min.Mem), float64(s.Min.Cores)}
 }
 
 // sign is 0 for what is not a number, as a cast from signum is in Java: 0/0 equals everything.
@@ -127,16 +107,16 @@ func sign(v float64) int {
 }
 
 // below says whether x is less than y by the policy's measure: memory, or the dominant share alone.
-func (k kind) below(x, y, total unit.Resources) bool {
-	if k != drfKind {
+func below(k queues.Kind, x, y, total unit.Resources) bool {
+	if k != queues.DRF {
 		return x.Mem < y.Mem
 	}
 	return largest(x, total) < largest(y, total)
 }
 
 // atLeast says whether x is not less than y: memory, or the dominant share and then the other.
-func (k kind) atLeast(x, y, total unit.Resources) bool {
-	if k != drfKind {
+func atLeast(k queues.Kind, x, y, total unit.Resources) bool {
+	if k != queues.DRF {
 		return x.Mem >= y.Mem
 	}
 	if x == y {

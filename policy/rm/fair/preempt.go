@@ -197,13 +197,13 @@ func (s *scheduler) mayTake(c *rm.Container, chosen []*rm.Container) bool {
 	if a.queue.keep {
 		return false
 	}
-	left := a.used.Sub(a.marked).Sub(c.Size)
+	left := a.Used.Sub(a.marked).Sub(c.Size)
 	for _, o := range chosen {
 		if o.App == c.App {
 			left = left.Sub(o.Size)
 		}
 	}
-	return !a.queue.kind.below(left, a.share, s.total)
+	return !below(a.queue.Kind, left, a.share, s.Total)
 }
 
 // unmark clears a container's preemption mark.

@@ -61,9 +61,9 @@ func TestBooksBalance(t *testing.T) {
 		}
 		w.s.Round(w.now + unit.Second)
 		w.check(t)
-		for _, q := range w.s.queues {
-			if q.demand != (unit.Resources{}) || q.rawDemand != (unit.Resources{}) || len(q.line)+len(q.apps)+len(q.parked) > 0 {
-				t.Fatalf("queue %s is not empty at the end: demand %v, wish %v", q.name, q.demand, q.rawDemand)
+		for _, q := range w.s.Queues {
+			if q.Demand != (unit.Resources{}) || q.rawDemand != (unit.Resources{}) || len(q.line)+len(q.apps)+len(q.parked) > 0 {
+				t.Fatalf("queue %s is not empty at the end: demand %v, wish %v", q.Name, q.Demand, q.rawDemand)
 			}
 		}
 	})
@@ -108,19 +108,19 @@ func (w *world) step(t *rapid.T, step int) {
 				t.Fatalf("a killed container is still charged")
 			}
 		}
-		for _, q := range w.s.queues {
+		for _, q := range w.s.Queues {
 			var sum unit.Resources
-			for _, k := range q.kids {
-				sum = sum.Add(k.demand)
+			for _, k := range q.Kids {
+				sum = sum.Add(k.Demand)
 			}
 			for _, a := range append(slices.Clone(q.apps), q.parked...) {
-				if want := a.used.Add(a.table.Pending()); a.demand != want {
-					t.Fatalf("demand of %s is %v, want %v", a.name, a.demand, want)
+				if want := a.Used.Add(a.table.Pending()); a.Demand != want {
+					t.Fatalf("demand of %s is %v, want %v", a.Name, a.Demand, want)
 				}
-				sum = sum.Add(a.demand)
+				sum = sum.Add(a.Demand)
 			}
-			if q.demand != sum.Min(q.max) {
-				t.Fatalf("demand of %s is %v, want %v cut to %v", q.name, q.demand, sum, q.max)
+			if q.Demand != sum.Min(q.Max) {
+				t.Fatalf("demand of %s is %v, want %v cut to %v", q.Name, q.Demand, sum, q.Max)
 			}
 		}
 	case what < 17:

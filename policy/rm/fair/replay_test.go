@@ -94,10 +94,10 @@ func (p *player) play(t tb, line string) {
 	case "beat":
 		p.beat(line, int(num(f[1])))
 	case "state":
-		p.dump(w.s.root)
+		p.dump(w.s.Root)
 		for _, id := range p.ids {
 			a := w.s.apps[w.apps[id].Index]
-			fmt.Fprintf(&p.out, "  %s %s %s %s %s %v\n", id, vec(a.used), vec(a.demand), vec(a.share), vec(w.s.Headroom(a.app)), a.runnable)
+			fmt.Fprintf(&p.out, "  %s %s %s %s %s %v\n", id, vec(a.Used), vec(a.Demand), vec(a.share), vec(w.s.Headroom(a.app)), a.runnable)
 		}
 	}
 }
@@ -124,9 +124,9 @@ func (p *player) beat(line string, i int) {
 }
 
 func (p *player) dump(q *queue) {
-	fmt.Fprintf(&p.out, " %s %s %s %s\n", q.name, vec(q.used), vec(q.demand), vec(q.share))
-	kids := slices.Clone(q.kids)
-	slices.SortFunc(kids, func(a, b *queue) int { return strings.Compare(a.name, b.name) })
+	fmt.Fprintf(&p.out, " %s %s %s %s\n", q.Name, vec(q.Used), vec(q.Demand), vec(q.share))
+	kids := slices.Clone(q.Kids)
+	slices.SortFunc(kids, func(a, b *queue) int { return strings.Compare(a.Name, b.Name) })
 	for _, k := range kids {
 		p.dump(k)
 	}

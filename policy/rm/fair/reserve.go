@@ -18,12 +18,12 @@ type reservation struct {
 
 // reservable says whether a request is worth a reservation: large, and of an application below its share.
 func (s *scheduler) reservable(a *app, size unit.Resources) bool {
-	return s.isStarved(a) && a.queue.kind.atLeast(size, s.enough, s.total)
+	return s.isStarved(a) && atLeast(a.queue.Kind, size, s.enough, s.Total)
 }
 
 // isStarved says whether an application is below its fair share, or is owed something of its queue's minimum.
 func (s *scheduler) isStarved(a *app) bool {
-	return a.queue.kind.below(a.used, a.share, s.total) || !a.lackMin.IsZero()
+	return below(a.queue.Kind, a.Used, a.share, s.Total) || !a.lackMin.IsZero()
 }
 
 // reserve reserves n for the request, unless the application is at its maximum of reserved nodes (of the rack, for a rack-local

@@ -6,7 +6,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/internal/slab"
-	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/request"
 	"github.com/yardmaster/yardmaster/unit"
@@ -14,18 +14,13 @@ import (
 )
 
 type scheduler struct {
+	queues.Tree[*queue]
 	site      conf.Site
-	rules     fair.Placement
-	defaults  conf.FairQueue
-	root      *queue
-	queues    []*queue // parents before their children
-	names     map[string]*queue
-	users     users
+	users     queues.Users[user]
 	apps      []*app // by Index
 	nodes     []*node
-	present   int   // nodes
-	inRack    []int // nodes of each rack
-	total     unit.Resources
+	present   int            // nodes
+	inRack    []int          // nodes of each rack
 	available unit.Resources // free on all nodes, as the queue metrics show it: refreshed at certain moments only
 	largest   unit.Resources // node, by component
 	enough    unit.Resources // smaller requests are not worth a reservation
@@ -35,7 +30,7 @@ type scheduler struct {
 	leavers    []*queue // leaves that applications left since then
 	stale      bool     // fair shares may have changed
 	recovered  bool     // containers, since the last update
-	classes    []fair.Class
+	classes    []queues.Class
 	granted    []*rm.Container // by the present beat
 	containers slab.Slab[rm.Container]
 	nextID     int64
@@ -54,7 +49,7 @@ var (
 
 // app is one application.
 type app struct {
-	standing
+	queues.Standing
 	app      *rm.App
 	queue    *queue
 	user     *user
@@ -93,11 +88,11 @@ func New(f *conf.Fair, site conf.Site) (rm.Scheduler, error) {
 		return nil, fmt.Errorf("the increments of an allocation are %v: both must be at least 1", site.Increment)
 	}
 	s := &scheduler{
-		site: site, rules: fair.PlacementOf(f), defaults: f.Default, names: map[string]*queue{},
-		users:  users{byName: map[string]*user{}, most: f.MaxAppsOf},
-		enough: times(site.Increment, fair.Single(site.Fair.ReservationMultiple)),
+		site:   site,
+		users:  queues.Users[user]{New: func(name string) *user { return &user{most: f.MaxAppsOf(name)} }},
+		enough: times(site.Increment, queues.Single(site.Fair.ReservationMultiple)),
 	}
-	if err := s.build(nil, f.Root); err != nil {
+	if err := s.Build(f, "applications", s.newQueue); err != nil {
 		return nil, err
 	}
 	for _, text := range f.NotModelled {
@@ -114,7 +109,7 @@ func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	*dense.At(&s.nodes, n.Index) = &node{Node: n}
 	*dense.At(&s.inRack, n.Rack)++
 	s.present++
-	s.total = s.total.Add(n.Total)
+	s.Total = s.Total.Add(n.Total)
 	s.resized(now)
 }
 
@@ -130,7 +125,7 @@ func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
 	s.nodes[n.Index] = nil
 	s.inRack[n.Rack]--
 	s.present--
-	s.total = s.total.Sub(n.Total)
+	s.Total = s.Total.Sub(n.Total)
 	s.resized(now)
 }
 
@@ -142,12 +137,12 @@ func (s *scheduler) resized(now unit.Time) {
 			s.largest = s.largest.Max(n.Total)
 		}
 	}
-	for _, q := range s.queues {
-		q.resize(s.total)
-		slices.SortFunc(q.line, func(a, b *app) int { return q.kind.compare(&a.standing, &b.standing, s.total) })
+	for _, q := range s.Queues {
+		q.Resize(s.Total)
+		slices.SortFunc(q.line, func(a, b *app) int { return compare(q.Kind, &a.Standing, &b.Standing, s.Total) })
 	}
-	for i := len(s.queues) - 1; i >= 0; i-- {
-		s.demand(s.queues[i])
+	for i := len(s.Queues) - 1; i >= 0; i-- {
+		s.demand(s.Queues[i])
 	}
 	s.stale = true
 	s.update(now)
@@ -155,24 +150,20 @@ func (s *scheduler) resized(now unit.Time) {
 
 func (s *scheduler) Added(a *rm.App, now unit.Time) error {
 	s.now = now
-	var q *queue
-	err := s.rules.Find(a.ID, a.User, a.Queue, func(name string, create bool) (found bool, err error) {
-		q, err = s.find(name, create)
-		return q != nil, err
-	})
+	q, err := s.Place(a.ID, a.User, a.Queue)
 	if err != nil {
 		return err
 	}
-	if bad := missing(a.AM, q.max); bad != "" {
-		return fmt.Errorf("application %s: its AM asks for %s, and queue %s may have none", a.ID, bad, q.name)
+	if bad := missing(a.AM, q.Max); bad != "" {
+		return fmt.Errorf("application %s: its AM asks for %s, and queue %s may have none", a.ID, bad, q.Name)
 	}
 	x := &app{
-		app: a, queue: q, user: s.users.get(a.User), managed: !a.AM.IsZero(), weighed: s.site.Fair.SizeBasedWeight,
+		app: a, queue: q, user: s.users.Get(a.User), managed: !a.AM.IsZero(), weighed: s.site.Fair.SizeBasedWeight,
 		atFair: now,
 	}
-	x.name, x.start, x.weight = fmt.Sprintf("application_%04d", a.Seq), int64(now/unit.Millisecond), 1
+	x.Name, x.Start, x.Weight = fmt.Sprintf("application_%04d", a.Seq), int64(now/unit.Millisecond), 1
 	if x.weighed {
-		x.weight = 0
+		x.Weight = 0
 	}
 	*dense.At(&s.apps, a.Index) = x
 	s.enter(x)
@@ -199,8 +190,8 @@ func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, n
 		if !size.Fits(most) {
 			return fmt.Errorf("application %s asks for a container of %v: at most %v are given", ref.ID, size, most)
 		}
-		if bad := missing(size, a.queue.max); bad != "" {
-			return fmt.Errorf("application %s asks for %s, and queue %s may have none", ref.ID, bad, a.queue.name)
+		if bad := missing(size, a.queue.Max); bad != "" {
+			return fmt.Errorf("application %s asks for %s, and queue %s may have none", ref.ID, bad, a.queue.Name)
 		}
 	}
 	for _, c := range release {
@@ -281,21 +272,21 @@ func (s *scheduler) vacate(c *rm.Container) {
 }
 
 // refresh updates available, as the metrics of the root queue show it.
-func (s *scheduler) refresh() { s.available = s.total.Sub(s.root.used) }
+func (s *scheduler) refresh() { s.available = s.Total.Sub(s.Root.Used) }
 
 func (s *scheduler) Every() unit.Time { return s.site.Fair.UpdateInterval }
 
 func (s *scheduler) Headroom(ref *rm.App) unit.Resources {
 	q := s.apps[ref.Index].queue
-	most := s.total.Sub(s.root.used).Min(q.max.Sub(q.used))
-	rest := less(q.share, q.used)
-	if q.kind != drfKind {
+	most := s.Total.Sub(s.Root.Used).Min(q.Max.Sub(q.Used))
+	rest := less(q.share, q.Used)
+	if q.Kind != queues.DRF {
 		rest.Cores = most.Cores
 	}
 	return most.Min(rest) // negative when the queue is above its maximum, as in Hadoop
 }
 
-func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.name }
+func (s *scheduler) Leaf(a *rm.App) string { return s.apps[a.Index].queue.Name }
 
 func (s *scheduler) Minimum() unit.Resources { return s.site.MinAllocation }
 

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -40,7 +41,8 @@ func TestShares(t *testing.T) {
 			}
 			w.s.Round(0)
 			for q, want := range c.want {
-				if got := w.s.names["root."+q].share; got != (unit.Resources{Mem: want}) {
+				i := slices.IndexFunc(w.s.Queues, func(k *queue) bool { return k.Name == "root."+q })
+				if got := w.s.Queues[i].share; got != (unit.Resources{Mem: want}) {
 					t.Errorf("share of %s is %v, want %d MiB and no vcores", q, got, want)
 				}
 			}

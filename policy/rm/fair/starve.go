@@ -13,8 +13,8 @@ func (s *scheduler) starvation(now unit.Time) {
 		return
 	}
 	s.starved = s.starved[:0]
-	for _, q := range s.queues {
-		if q.leaf && (q.hungry > 0 || !q.min.IsZero()) {
+	for _, q := range s.Queues {
+		if q.Leaf && (q.hungry > 0 || !q.Min.IsZero()) {
 			s.starvedIn(q, now)
 		}
 	}
@@ -26,8 +26,8 @@ func (s *scheduler) starvation(now unit.Time) {
 
 // busy says whether more than the threshold of the cluster's memory or vcores is in use.
 func (s *scheduler) busy() bool {
-	u := s.root.used
-	return float32(s.site.Fair.PreemptionThreshold) < max(float32(u.Mem)/float32(s.total.Mem), float32(u.Cores)/float32(s.total.Cores))
+	u := s.Root.Used
+	return float32(s.site.Fair.PreemptionThreshold) < max(float32(u.Mem)/float32(s.Total.Mem), float32(u.Cores)/float32(s.Total.Cores))
 }
 
 // starvedIn checks a leaf's applications in order. The first that has its fair share ends the check for fair shares.
@@ -53,8 +53,8 @@ func (s *scheduler) starvedIn(q *queue, now unit.Time) {
 			a.lackMin = unit.Resources{}
 			continue
 		}
-		lack := less(a.demand.Sub(a.used), a.lackFair)
-		if !q.kind.atLeast(rest, lack, s.total) {
+		lack := less(a.Demand.Sub(a.Used), a.lackFair)
+		if !atLeast(q.Kind, rest, lack, s.Total) {
 			lack, rest = less(lack, rest), unit.Resources{} // as FSLeafQueue does, though rest seems intended
 		} else {
 			rest = less(rest, lack)
@@ -80,21 +80,21 @@ func (s *scheduler) isOwed(a *app) {
 // belowFair is what an application lacks of min(threshold x fair share, demand), once it has lacked it for long enough.
 func (s *scheduler) belowFair(a *app, now unit.Time) unit.Resources {
 	q := a.queue
-	entitled := times(a.share, q.threshold).Min(a.demand)
-	starved := q.kind.below(a.used, entitled, s.total)
+	entitled := times(a.share, q.threshold).Min(a.Demand)
+	starved := below(q.Kind, a.Used, entitled, s.Total)
 	if !starved {
 		a.atFair = now
 	}
 	a.lackFair = unit.Resources{}
 	if starved && now-a.atFair >= q.fairTimeout {
-		a.lackFair = less(entitled, a.used)
+		a.lackFair = less(entitled, a.Used)
 	}
 	return a.lackFair
 }
 
 // belowMin is what a leaf lacks of its minimum share, likewise.
 func (s *scheduler) belowMin(q *queue, now unit.Time) unit.Resources {
-	lack := less(q.min.Min(q.demand), q.used)
+	lack := less(q.Min.Min(q.Demand), q.Used)
 	if lack.IsZero() {
 		q.atMin = now
 	}

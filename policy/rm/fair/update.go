@@ -3,7 +3,7 @@ package fair
 import (
 	"math"
 
-	"github.com/yardmaster/yardmaster/policy/fair"
+	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -25,15 +25,15 @@ func (s *scheduler) update(now unit.Time) {
 		if a.stopped {
 			continue
 		}
-		was := a.demand
-		now := a.used.Add(a.table.Pending())
+		was := a.Demand
+		now := a.Used.Add(a.table.Pending())
 		if now == was {
 			continue
 		}
 		s.lift(a)
-		a.demand = now
+		a.Demand = now
 		if a.weighed {
-			a.weight = fair.Single(math.Log1p(float64(now.Mem)) / math.Ln2)
+			a.Weight = queues.Single(math.Log1p(float64(now.Mem)) / math.Ln2)
 			s.stale = true
 		}
 		s.settle(a)
@@ -48,8 +48,8 @@ func (s *scheduler) update(now unit.Time) {
 	s.leavers = s.leavers[:0]
 	if s.stale {
 		s.stale = false
-		s.root.share = s.total
-		s.recomputeShares(s.root)
+		s.Root.share = s.Total
+		s.recomputeShares(s.Root)
 	}
 	s.refresh()
 	if s.site.Fair.Preemption {
@@ -68,53 +68,53 @@ func (s *scheduler) touch(a *app) {
 // climb updates the demands of a queue and of those above it.
 func (s *scheduler) climb(q *queue) {
 	for q != nil && s.demand(q) {
-		q = q.parent
+		q = q.Parent
 	}
 }
 
 // demand caps q's raw demand at its maximum, and says whether it changed.
 func (s *scheduler) demand(q *queue) bool {
-	was := q.demand
-	if q.demand = q.rawDemand.Min(q.max); q.demand == was {
+	was := q.Demand
+	if q.Demand = q.rawDemand.Min(q.Max); q.Demand == was {
 		return false
 	}
-	if q.parent != nil {
-		q.parent.rawDemand = q.parent.rawDemand.Add(q.demand).Sub(was)
+	if q.Parent != nil {
+		q.Parent.rawDemand = q.Parent.rawDemand.Add(q.Demand).Sub(was)
 	}
 	return true
 }
 
 // recomputeShares divides q's share among its children.
 func (s *scheduler) recomputeShares(q *queue) {
-	if q.leaf {
+	if q.Leaf {
 		s.shareApps(q)
 		return
 	}
-	switch q.kind {
-	case fifoKind:
-		if len(q.kids) > 0 {
-			q.kids[0].share = q.share
+	switch q.Kind {
+	case queues.FIFO:
+		if len(q.Kids) > 0 {
+			q.Kids[0].share = q.share
 		}
 	default:
 		s.classes = s.classes[:0]
-		for _, k := range q.kids {
-			s.classes = append(s.classes, fair.Class{
-				Claim:  fair.Claim{Weight: k.weight, Min: k.min, Max: k.max},
-				Active: int64(min(k.runnable, 1)), Share: k.share,
+		for _, k := range q.Kids {
+			s.classes = append(s.classes, queues.Class{
+				Claim:  queues.Claim{Weight: k.Weight, Min: k.Min, Max: k.Max},
+				Active: int64(min(k.Runnable, 1)), Share: k.share,
 			})
 		}
 		s.computeShares(q)
-		for i, k := range q.kids {
+		for i, k := range q.Kids {
 			k.share = s.classes[i].Share
 		}
 	}
-	for _, k := range q.kids {
+	for _, k := range q.Kids {
 		s.recomputeShares(k)
 	}
 }
 
 func (s *scheduler) computeShares(q *queue) {
-	fair.ComputeShares(s.classes, q.share, q.kind == drfKind)
+	queues.ComputeShares(s.classes, q.share, q.Kind == queues.DRF)
 }
 
 // unbounded is the maximum share of an application.
@@ -125,10 +125,10 @@ func (s *scheduler) shareApps(q *queue) {
 	if len(q.apps) == 0 {
 		return
 	}
-	if q.kind == fifoKind { // the earliest gets all, and the others keep what they had
+	if q.Kind == queues.FIFO { // the earliest gets all, and the others keep what they had
 		first := q.apps[0]
 		for _, a := range q.apps {
-			if a.start < first.start {
+			if a.Start < first.Start {
 				first = a
 			}
 		}
@@ -136,7 +136,7 @@ func (s *scheduler) shareApps(q *queue) {
 		return
 	}
 	if !s.site.Fair.SizeBasedWeight {
-		s.classes = append(s.classes[:0], fair.Class{Claim: fair.Claim{Weight: 1, Max: unbounded}, Active: int64(len(q.apps))})
+		s.classes = append(s.classes[:0], queues.Class{Claim: queues.Claim{Weight: 1, Max: unbounded}, Active: int64(len(q.apps))})
 		s.computeShares(q)
 		for _, a := range q.apps {
 			a.share = s.classes[0].Share
@@ -145,7 +145,7 @@ func (s *scheduler) shareApps(q *queue) {
 	}
 	s.classes = s.classes[:0]
 	for _, a := range q.apps {
-		s.classes = append(s.classes, fair.Class{Claim: fair.Claim{Weight: a.weight, Max: unbounded}, Active: 1})
+		s.classes = append(s.classes, queues.Class{Claim: queues.Claim{Weight: a.Weight, Max: unbounded}, Active: 1})
 	}
 	s.computeShares(q)
 	for i, a := range q.apps {

@@ -26,10 +26,10 @@ func (s *scheduler) Why(ref *rm.App, _ unit.Time, to []policy.Reason) []policy.R
 	}
 	held, size := len(to), row.Size()
 	if s.amsFull(a) {
-		to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.name, Held: a.queue.ams, Max: s.amLimit(a.queue), Size: size})
+		to = append(to, policy.Reason{Limit: "maxAMShare", Queue: a.queue.Name, Held: a.queue.AMs, Max: s.amLimit(a.queue), Size: size})
 	}
-	if q := a.queue.overMax(size); q != nil && q != s.root {
-		to = append(to, policy.Reason{Limit: "maxResources", Queue: q.name, Held: q.used, Max: q.max, Size: size})
+	if q := a.queue.overMax(size); q != nil && q != s.Root {
+		to = append(to, policy.Reason{Limit: "maxResources", Queue: q.Name, Held: q.Used, Max: q.Max, Size: size})
 	}
 	again := *row // a check of locality may relax it
 	level := s.level(&again)
@@ -54,7 +54,7 @@ func (s *scheduler) Why(ref *rm.App, _ unit.Time, to []policy.Reason) []policy.R
 	}
 	to = look.Append(to, locality)
 	limited := len(to) > held && to[held].Limit != policy.NodeRoom
-	r := policy.Reason{Queue: a.queue.name}
+	r := policy.Reason{Queue: a.queue.Name}
 	for _, x := range a.queue.line {
 		if x == a {
 			break
@@ -82,9 +82,9 @@ func (a *app) whyParked() policy.Reason {
 		r.User, r.Count, r.MaxCount = a.app.User, int64(a.user.running), int64(a.user.most)
 		parked = a.user.parked
 	case full != nil:
-		r.Queue, r.Count, r.MaxCount = full.name, int64(full.runnable), int64(full.maxApps)
+		r.Queue, r.Count, r.MaxCount = full.Name, int64(full.Runnable), int64(full.MaxApps)
 	default: // it runs when the next application leaves
-		r = policy.Reason{Queue: a.queue.name}
+		r = policy.Reason{Queue: a.queue.Name}
 	}
 	for _, x := range parked {
 		if x == a {
@@ -97,11 +97,11 @@ func (a *app) whyParked() policy.Reason {
 
 // whyQueues appends the sibling queue, of q or of a queue above it, that is served first: Held is what it uses, and Max its fair share.
 func (s *scheduler) whyQueues(q *queue, to []policy.Reason) []policy.Reason {
-	for ; q.parent != nil; q = q.parent {
-		kids := slices.DeleteFunc(slices.Clone(q.parent.kids), func(k *queue) bool { return k.hungry == 0 && k != q })
-		slices.SortFunc(kids, func(a, b *queue) int { return q.parent.kind.compare(&a.standing, &b.standing, s.total) })
+	for ; q.Parent != nil; q = q.Parent {
+		kids := slices.DeleteFunc(slices.Clone(q.Parent.Kids), func(k *queue) bool { return k.hungry == 0 && k != q })
+		slices.SortFunc(kids, func(a, b *queue) int { return compare(q.Parent.Kind, &a.Standing, &b.Standing, s.Total) })
 		if first := kids[0]; first != q {
-			r := policy.Reason{Queue: first.name, Held: first.used, Max: first.share}
+			r := policy.Reason{Queue: first.Name, Held: first.Used, Max: first.share}
 			first.precede(&r)
 			return append(to, r)
 		}
@@ -114,7 +114,7 @@ func (q *queue) precede(r *policy.Reason) {
 	for _, a := range q.line {
 		r.Precede(a.app.ID)
 	}
-	for _, k := range q.kids {
+	for _, k := range q.Kids {
 		k.precede(r)
 	}
 }

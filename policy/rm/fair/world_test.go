@@ -136,8 +136,8 @@ func (w *world) check(t tb) {
 	ams := map[*queue]unit.Resources{}
 	for id, ref := range w.apps {
 		a := s.apps[ref.Index]
-		if a.used != held[ref] {
-			t.Fatalf("application %s holds %v, want %v", id, a.used, held[ref])
+		if a.Used != held[ref] {
+			t.Fatalf("application %s holds %v, want %v", id, a.Used, held[ref])
 		}
 		if a.table.Len() != w.asked[ref] {
 			t.Fatalf("application %s wants %d, want %d", id, a.table.Len(), w.asked[ref])
@@ -150,32 +150,32 @@ func (w *world) check(t tb) {
 				t.Fatalf("application %s thinks that it keeps node %s", id, n.Name)
 			}
 		}
-		if slices.Contains(a.queue.line, a) != (a.runnable && a.demand != a.used) {
-			t.Fatalf("application %s: demand %v, holds %v, runnable %v, in line %v", id, a.demand, a.used, a.runnable, !a.hungry)
+		if slices.Contains(a.queue.line, a) != (a.runnable && a.Demand != a.Used) {
+			t.Fatalf("application %s: demand %v, holds %v, runnable %v, in line %v", id, a.Demand, a.Used, a.runnable, !a.hungry)
 		}
-		for q := a.queue; q != nil; q = q.parent {
-			used[q] = used[q].Add(a.used)
+		for q := a.queue; q != nil; q = q.Parent {
+			used[q] = used[q].Add(a.Used)
 			if a.runnable {
 				runnable[q]++
 			}
-			if a.runnable && a.demand != a.used {
+			if a.runnable && a.Demand != a.Used {
 				hungry[q]++
 			}
 		}
 	}
-	for _, q := range s.queues {
-		if q.used != used[q] || q.hungry != hungry[q] || q.runnable != runnable[q] || q.ams != ams[q] {
+	for _, q := range s.Queues {
+		if q.Used != used[q] || q.hungry != hungry[q] || q.Runnable != runnable[q] || q.AMs != ams[q] {
 			t.Fatalf("queue %s: %v used, %d hungry, %d runnable, AMs %v; want %v, %d, %d, %v",
-				q.name, q.used, q.hungry, q.runnable, q.ams, used[q], hungry[q], runnable[q], ams[q])
+				q.Name, q.Used, q.hungry, q.Runnable, q.AMs, used[q], hungry[q], runnable[q], ams[q])
 		}
-		if !q.used.Fits(q.max) {
-			t.Fatalf("queue %s holds %v of at most %v", q.name, q.used, q.max)
+		if !q.Used.Fits(q.Max) {
+			t.Fatalf("queue %s holds %v of at most %v", q.Name, q.Used, q.Max)
 		}
-		if q.runnable > q.maxApps {
-			t.Fatalf("queue %s runs %d of at most %d applications", q.name, q.runnable, q.maxApps)
+		if q.Runnable > q.MaxApps {
+			t.Fatalf("queue %s runs %d of at most %d applications", q.Name, q.Runnable, q.MaxApps)
 		}
-		if !slices.IsSortedFunc(q.line, func(a, b *app) int { return q.kind.compare(&a.standing, &b.standing, s.total) }) {
-			t.Fatalf("queue %s: its line is out of order", q.name)
+		if !slices.IsSortedFunc(q.line, func(a, b *app) int { return compare(q.Kind, &a.Standing, &b.Standing, s.Total) }) {
+			t.Fatalf("queue %s: its line is out of order", q.Name)
 		}
 	}
 }
