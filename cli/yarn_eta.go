@@ -139,7 +139,7 @@ func newYarnEta(known *scenario.Catalogue) *cobra.Command {
 			id := strings.Join(args, "")
 			ctx, stop, late := f.limit(cmd)
 			defer stop()
-			v, past, err := f.read(ctx, cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue) })
+			v, past, err := f.read(ctx, cmd, func(a *rest.App) bool { return a.ID == id || queue != "" && conf.QueueNamesMatch(a.Queue, queue) })
 			if err != nil {
 				return late(err)
 			}
@@ -147,7 +147,7 @@ func newYarnEta(known *scenario.Catalogue) *cobra.Command {
 				return fmt.Errorf("eta: the ResourceManager lists no application %s that has not ended: \"yardmaster yarn eta --all\" shows those that have not", id)
 			}
 			o := live.Options{Draws: draws, Seed: f.seed, NoArrivals: last, Only: func(a *live.App) bool {
-				return all || a.ID == id || queue != "" && conf.SameQueue(a.Queue, queue)
+				return all || a.ID == id || queue != "" && conf.QueueNamesMatch(a.Queue, queue)
 			}}
 			if o.Calibration, err = live.Calibrate(ctx, v, past, o); err != nil {
 				return late(err)

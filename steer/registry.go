@@ -75,7 +75,7 @@ type Bounds struct {
 
 // Has reports whether a queue may be touched.
 func (b *Bounds) Has(queue string) bool {
-	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SameQueue(q, queue) })
+	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SamePath(q, queue) })
 }
 
 // DefaultBounds are the bounds if none are set.

@@ -129,8 +129,8 @@ func Parent(queue string) string {
 	return "root"
 }
 
-// SameQueue reports whether two names mean the same queue: the root may be left out.
-func SameQueue(a, b string) bool {
+// SamePath reports whether two full paths name the same queue. A leading "root." may be missing; short names do not match: b is not root.a.b.
+func SamePath(a, b string) bool {
 	return strings.TrimPrefix(a, "root.") == strings.TrimPrefix(b, "root.")
 }
 

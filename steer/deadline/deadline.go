@@ -93,7 +93,7 @@ func newSteerer(s *steer.Setup) (*steerer, error) {
 	}
 	d.intake, d.slots = queues[0], slices.Clone(queues[1:])
 	for _, q := range d.slots {
-		if parent := steer.Parent(d.slots[0]); steer.Parent(q) != parent || steer.SameQueue(q, d.intake) {
+		if parent := steer.Parent(d.slots[0]); steer.Parent(q) != parent || steer.SamePath(q, d.intake) {
 			return nil, fmt.Errorf("deadline: %s is not a slot beside %s: after the intake, name all queues of one parent", q, d.slots[0])
 		}
 	}
@@ -170,8 +170,8 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 	var all []*job
 	for i := range seen.Jobs {
 		j := &job{Job: &seen.Jobs[i], to: -1}
-		j.at = slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
-		if j.at < 0 && !steer.SameQueue(j.Queue, d.intake) {
+		j.at = slices.IndexFunc(d.slots, func(q string) bool { return steer.SamePath(q, j.Queue) })
+		if j.at < 0 && !steer.SamePath(j.Queue, d.intake) {
 			continue
 		}
 		if j.meter = d.meters[j.ID]; j.meter == nil || j.tags != j.Tags {

@@ -143,8 +143,8 @@ func (d *steerer) measure(seen *steer.Snapshot) (free float64) {
 	var own []*steer.Queue
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
-		intake := steer.SameQueue(q.Name, d.intake)
-		slot := slices.ContainsFunc(d.slots, func(s string) bool { return steer.SameQueue(s, q.Name) })
+		intake := steer.SamePath(q.Name, d.intake)
+		slot := slices.ContainsFunc(d.slots, func(s string) bool { return steer.SamePath(s, q.Name) })
 		if intake || slot {
 			used = used.Add(q.Used)
 		}

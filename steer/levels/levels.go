@@ -109,10 +109,10 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 
 // levelOf is a queue's level.
 func (l *steerer) levelOf(queue string) int {
-	if l.intake != "" && steer.SameQueue(queue, l.intake) {
+	if l.intake != "" && steer.SamePath(queue, l.intake) {
 		return atIntake
 	}
-	if k := slices.IndexFunc(l.queues, func(q string) bool { return steer.SameQueue(q, queue) }); k >= 0 {
+	if k := slices.IndexFunc(l.queues, func(q string) bool { return steer.SamePath(q, queue) }); k >= 0 {
 		return k
 	}
 	return elsewhere

@@ -122,7 +122,7 @@ func (s *settings) steerer(name string) *steerer {
 // use assigns the queues: one for each level, or an intake before them.
 func (l *steerer) use(queues []string) error {
 	for i, q := range queues {
-		if slices.ContainsFunc(queues[:i], func(other string) bool { return steer.SameQueue(q, other) }) {
+		if slices.ContainsFunc(queues[:i], func(other string) bool { return steer.SamePath(q, other) }) {
 			return fmt.Errorf("%s: queue %s is given twice", l.name, q)
 		}
 	}
