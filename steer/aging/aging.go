@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -49,13 +48,7 @@ var (
 
 func newAging(s *steer.Setup) (*aging, error) {
 	a := &aging{queue: s.Queue, after: 600 * unit.Second, interval: 10 * unit.Second, step: 1, max: 10, raised: map[string]raise{}}
-	for _, pair := range s.Set {
-		name, value, _ := strings.Cut(pair, "=")
-		if err := a.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return nil, &steer.SettingError{Name: name, Err: err}
-		}
-	}
-	return a, nil
+	return a, s.Each(a.set)
 }
 
 func (a *aging) set(name, value string) (err error) {

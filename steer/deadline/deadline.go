@@ -77,13 +77,10 @@ var (
 func newSteerer(s *steer.Setup) (*steerer, error) {
 	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
 	own := policy.Params{"tail-guard": "yes", "missed-share": defaultShare}
-	for _, pair := range s.Set {
-		name, value, _ := strings.Cut(pair, "=")
-		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {
-			return nil, &steer.SettingError{Name: name, Err: err}
-		}
+	err := s.Each(func(name, value string) error { return d.setting(name, value, own) })
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if d.set, err = deadline.Parse(own); err != nil {
 		return nil, err
 	}

@@ -42,13 +42,15 @@ func entry(name, title string, params ...steer.Param) steer.Entry {
 			for _, p := range params {
 				set.Params[p.Name] = p.Default
 			}
-			for _, pair := range s.Set {
-				key, value, _ := strings.Cut(pair, "=")
-				key = strings.TrimSpace(key)
+			err := s.Each(func(key, value string) error {
 				if _, known := set.Params[key]; !known {
-					return nil, &steer.SettingError{Name: key, Err: fmt.Errorf("%s has no setting %q", name, key)}
+					return fmt.Errorf("%s has no setting %q", name, key)
 				}
-				set.Params[key] = strings.TrimSpace(value)
+				set.Params[key] = value
+				return nil
+			})
+			if err != nil {
+				return nil, err
 			}
 			l := set.steerer(name)
 			if set.err != nil {

@@ -12,13 +12,13 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 	for _, controller := range Names() {
 		for _, p := range params {
 			s := Defaults(controller, "root.default")
-			if !p.concerns(controller) {
-				if err := s.Set(controller, p.Name, p.get(&s)); err == nil {
+			if !concerns(&p, controller) {
+				if err := s.Set(controller, p.Name, p.Get(&s)[0]); err == nil {
 					t.Errorf("%s takes %s, which it does not read", controller, p.Name)
 				}
 				continue
 			}
-			if err := s.Set(controller, p.Name, p.get(&s)); err != nil {
+			if err := s.Set(controller, p.Name, p.Get(&s)[0]); err != nil {
 				t.Errorf("%s: %v", controller, err)
 			}
 			if d := Defaults(controller, "root.default"); s != d {
@@ -36,8 +36,8 @@ func TestEverySettingHasAName(t *testing.T) {
 	for i := range params {
 		p := &params[i]
 		controller := "cbt"
-		if len(p.of) > 0 {
-			controller = p.of[0]
+		if len(p.For) > 0 {
+			controller = p.For[0]
 		}
 		s := Defaults(controller, "")
 		before := fields(s)
@@ -45,7 +45,7 @@ func TestEverySettingHasAName(t *testing.T) {
 		switch {
 		case ok:
 		case p.Value == "yes|no":
-			if v = "yes"; p.get(&s) == "yes" {
+			if v = "yes"; p.Get(&s)[0] == "yes" {
 				v = "no"
 			}
 		case p.Value == "TIME":

@@ -2,7 +2,6 @@ package marp
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -27,9 +26,8 @@ func Entries() (list []steer.Entry) {
 		e.New = func(su *steer.Setup) (steer.Steerer, error) { return newFor(t.name, su) }
 		d := Defaults(t.name, "")
 		for _, p := range params {
-			if p.concerns(t.name) {
-				p.Default = p.get(&d)
-				e.Params = append(e.Params, p.Param)
+			if concerns(&p, t.name) {
+				e.Params = append(e.Params, steer.Param{Name: p.Name, Value: p.Value, Default: p.Get(&d)[0], Help: p.Help})
 			}
 		}
 		list = append(list, e)
@@ -43,12 +41,8 @@ func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
 		s.TakeOver = unit.Millisecond // its actions never take effect: every sample starts from the actual value
 	}
-	for _, pair := range su.Set {
-		key, value, _ := strings.Cut(pair, "=")
-		key = strings.TrimSpace(key)
-		if err := s.Set(name, key, value); err != nil {
-			return nil, &steer.SettingError{Name: key, Err: err}
-		}
+	if err := su.Each(func(key, value string) error { return s.Set(name, key, value) }); err != nil {
+		return nil, err
 	}
 	c, err := New(name, s)
 	if v := s.Value; err == nil && name == "static" && (v < s.Min || v > s.Max) {
