@@ -21,16 +21,6 @@ type Baseline struct {
 	Value float64
 }
 
-// Baselines are the static values to compare a batch of n jobs with, for AMs that take the given share each: fifo (one job at a
-// time), prj (all at once) and prj-2 to prj-(n-1) (that many at a time).
-func Baselines(share float64, n int) []Baseline {
-	all := []Baseline{{"fifo", Derive(share).Start}, {"prj", PRJ(share, n)}}
-	for k := 2; k < n; k++ {
-		all = append(all, Baseline{fmt.Sprintf("prj-%d", k), SlotShare(share, int64(k))})
-	}
-	return all
-}
-
 // PRJ is the smallest value, in steps of the resolution, that lets n jobs run at once.
 func PRJ(share float64, n int) float64 { return min(ceilTo(float64(n)*share, digits(share)), 1) }
 

@@ -19,16 +19,11 @@ func (n *join) finish() []*workload.Job {
 	}
 	n.ending = nil
 	for _, j := range slices.SortedFunc(maps.Values(n.open), func(a, b *job) int { return cmp.Compare(a.id, b.id) }) {
-		switch {
-		case !j.hasEvents && len(j.tasks) == 0 && j.runs > 0:
-			j.ended, j.end = j.lastTask, finish // only its tasks are known, and all of them ended
-		case n.opt.Cut && n.last > 0:
-			j.ended, j.end = n.last, finish
-			n.n.cut++
-		default:
+		if j.hasEvents || len(j.tasks) > 0 || j.runs == 0 {
 			n.n.unfinished++
 			continue
 		}
+		j.ended, j.end = j.lastTask, finish // only its tasks are known, and all of them ended
 		n.put(j)
 	}
 	n.open, n.text, n.gone = nil, nil, nil
@@ -94,7 +89,7 @@ func (n *join) keep(j *job, tasks int64) {
 		launch = j.submit
 	}
 	n.done = append(n.done, &workload.Job{
-		ID: strconv.FormatInt(j.id, 10), Name: j.name, User: j.user, Queue: n.queue(j.priority),
+		ID: strconv.FormatInt(j.id, 10), Name: j.name, User: j.user, Queue: "default",
 		Class: "class" + strconv.Itoa(j.class), Submit: n.at(j.submit), Priority: j.priority,
 		Stages: []workload.Stage{{
 			Name: "tasks", Kind: workload.Other, Tasks: tasks, Ask: n.ask(j), Length: j.lengths(tasks),
@@ -103,21 +98,9 @@ func (n *join) keep(j *job, tasks int64) {
 	})
 }
 
-func (n *join) queue(priority int) string {
-	switch {
-	case !n.opt.Bands:
-		return "default"
-	case priority <= 1:
-		return "free"
-	case priority <= 8:
-		return "batch"
-	}
-	return "production"
-}
-
 func (n *join) ask(j *job) unit.Resources {
-	scale := func(share float64, whole, least int64) int64 {
-		return max(least, int64(math.Ceil(share*float64(whole))))
+	scale := func(share float64, whole, minimum int64) int64 {
+		return max(minimum, int64(math.Ceil(share*float64(whole))))
 	}
 	return unit.Resources{
 		Mem:   scale(j.mem, n.opt.Machine.Mem, cluster.Unit.Mem),
@@ -149,6 +132,6 @@ func (j *job) lengths(tasks int64) workload.Lengths {
 		}
 		values[i] = j.ran[at].length
 	}
-	values[0], values[size-1] = j.shortest, j.most
+	values[0], values[size-1] = j.shortest, j.longest
 	return workload.Lengths{Kind: workload.Quantiles, Values: values}
 }

@@ -25,10 +25,8 @@ type parser struct {
 	labelled               bool
 	groupIndex             map[groupKey]int
 	groups                 []group
-	hosts                  []string
+	hosts                  input.Names
 	listed                 int
-	hostBytes              int
-	hostIndex              map[string]int32
 	made                   *workload.Job
 	left                   int64
 	t                      taskFields
@@ -179,18 +177,10 @@ func (p *parser) host(s string) (int32, error) {
 	if s == "" {
 		return -1, nil
 	}
-	if k, ok := p.hostIndex[s]; ok {
-		return k, nil
-	}
-	if p.hostBytes += len(s); len(p.hosts) >= MaxHosts || p.hostBytes > maxHostBytes {
+	k, ok := p.hosts.Index(s, MaxHosts, maxHostBytes)
+	if !ok {
 		return 0, p.js.Errorf("tasks of a job name more than %d hosts, or %d bytes of them: refused", MaxHosts, maxHostBytes)
 	}
-	if p.hostIndex == nil {
-		p.hostIndex = map[string]int32{}
-	}
-	k := int32(len(p.hosts))
-	p.hosts = append(p.hosts, s)
-	p.hostIndex[s] = k
 	return k, nil
 }
 
