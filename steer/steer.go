@@ -121,6 +121,11 @@ func SetCapacities(why string, shares ...Share) Action {
 	return a
 }
 
+// Backoff is the wait before the next attempt at what was refused so many times in a row: it doubles with each, up to an hour.
+func Backoff(interval unit.Time, refusals int) unit.Time {
+	return min(interval<<min(refusals, 20), unit.Hour)
+}
+
 // Parent is the parent of a queue.
 func Parent(queue string) string {
 	if i := strings.LastIndexByte(queue, '.'); i >= 0 {

@@ -199,11 +199,11 @@ func Share[T any](name, in, help string, belowOne bool, at func(*T) *float64) Of
 	return Value(name, in, "SHARE", help, at, func(v string) (float64, error) {
 		f, err := Percent(v)
 		if err != nil || !(f >= 0 && f <= 1) || (belowOne && f == 1) {
-			most := "1"
+			upper := "1"
 			if belowOne {
-				most = "less than 1"
+				upper = "less than 1"
 			}
-			return f, fmt.Errorf("%q is not a share from 0 to %s; write 0.05 or 5%%", v, most)
+			return f, fmt.Errorf("%q is not a share from 0 to %s; write 0.05 or 5%%", v, upper)
 		}
 		return f, nil
 	}, Float)

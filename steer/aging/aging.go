@@ -39,7 +39,7 @@ type aging struct {
 }
 
 // raise is the original priority of a job, and the highest that was asked for.
-type raise struct{ own, to int }
+type raise struct{ own, asked int }
 
 var (
 	_ steer.Explainer = (*aging)(nil)
@@ -93,7 +93,7 @@ func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) 
 		}
 		there[j.ID] = true
 		r, raised := a.raised[j.ID]
-		ours := raised && j.Priority >= r.own && j.Priority <= r.to // otherwise somebody else has set it
+		ours := raised && j.Priority >= r.own && j.Priority <= r.asked // otherwise somebody else has set it
 		switch {
 		case j.Started && raised:
 			delete(a.raised, j.ID)
@@ -136,6 +136,6 @@ func (a *aging) Explain() []slog.Attr { return a.said }
 func (a *aging) NotMade(steer.Action) {
 	if a.due <= a.now {
 		a.refused++
-		a.due = a.now + min(a.interval<<min(a.refused, 20), unit.Hour)
+		a.due = a.now + steer.Backoff(a.interval, a.refused)
 	}
 }

@@ -12,7 +12,7 @@ type static struct{ Fixed }
 func (static) sizeless()          {}
 func (static) begin(*loop, *view) {}
 func (static) decide(c *loop, _ *view) (move, unit.Time) {
-	return move{why: "the value stays"}, c.set.Look
+	return move{why: "the value stays"}, c.set.Interval
 }
 
 // Baseline is a value that is set once and left.

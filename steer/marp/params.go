@@ -53,7 +53,7 @@ var params = []setting.Of[Settings]{
 	whole("idle-above", "PERCENT", "more idle processor time than this counts as idle", stepping, func(s *Settings) *int { return &s.IdleAbove }),
 	whole("drop-from", "PERCENT", "progress from which a job is almost done", stepping, func(s *Settings) *int { return &s.DropFrom }),
 	whole("count-from", "PERCENT", "progress from which a job counts in the mean", sampling, func(s *Settings) *int { return &s.CountFrom }),
-	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Look }),
+	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Interval }),
 	length("after-increase", "further wait after a raise, for it to take effect", stepping, func(s *Settings) *unit.Time { return &s.AfterIncrease }),
 	length("lockout", "wait between a sample and the housekeeping after it", sampling, func(s *Settings) *unit.Time { return &s.Lockout }),
 	length("nothing-waits", "further wait when no job waits", sampling, func(s *Settings) *unit.Time { return &s.NothingWaits }),

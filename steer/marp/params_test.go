@@ -30,7 +30,7 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 
 // Every field of the settings has a parameter, except those that the yard or the command gives.
 func TestEverySettingHasAName(t *testing.T) {
-	given := map[string]bool{"Queue": true, "Limit": true, "Least": true, "Min": true, "Max": true, "Service": true}
+	given := map[string]bool{"Queue": true, "Limit": true, "Minimum": true, "Min": true, "Max": true, "Service": true}
 	other := map[string]string{"value": "0.3", "idle-target": "0.3", "start": "0.3", "inc": "0.3", "dec": "0.3", "weight-current": "0.3", "band-low": "0.3", "band-high": "0.3",
 		"smoothing": "sma", "ties": "latest", "am": "7"}
 	for i := range params {

@@ -38,7 +38,7 @@ func Entries() (list []steer.Entry) {
 // newFor makes the named controller for an engine and a person's settings.
 func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 	s := Defaults(name, su.Queue).On(su.Limit).Within(su.Bounds)
-	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
+	if s.Minimum, s.Seed = su.Minimum, su.Seed; su.Observe {
 		s.TakeOver = unit.Millisecond // its actions never take effect: every sample starts from the actual value
 	}
 	if err := su.Each(func(key, value string) error { return s.Set(name, key, value) }); err != nil {
@@ -70,7 +70,7 @@ func (c *loop) Found(q *steer.Queue) string {
 	case am.IsZero():
 		return share + fmt.Sprintf(" of %v; the number of jobs it admits is known once a job is there", q.Capacity)
 	}
-	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.AMShare)
+	n := c.set.Limit.Slots(q.Capacity, am, c.set.Minimum, q.AMShare)
 	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "AM", "AMs"), am)
 }
 

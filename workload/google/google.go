@@ -134,7 +134,7 @@ func (r *Reader) Assumptions() []string { return r.opt.Assumptions() }
 
 // Notes lists what was read, kept and dropped; complete once Next was called.
 func (r *Reader) Notes() []workload.Note {
-	n := &r.join.n
+	n := &r.join.counts
 	all := []workload.Note{
 		{Text: "parts of job_events read", Count: r.parts.tables[jobTable]},
 		{Text: "parts of task_events read", Count: r.parts.tables[taskTable]},

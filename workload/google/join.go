@@ -63,7 +63,7 @@ type join struct {
 	start  int64              // time of the first event inside the trace
 	done   []*workload.Job
 	text   map[string]string
-	n      counts
+	counts counts
 }
 
 func newJoin(opt Options) *join {
@@ -81,12 +81,12 @@ func (n *join) take(e *event) error {
 		}
 	}
 	if e.missing {
-		n.n.missing++
+		n.counts.missing++
 	}
 	j := n.open[e.job]
 	if j == nil {
 		if _, gone := n.gone[e.job]; gone {
-			n.n.late++
+			n.counts.late++
 			return nil
 		}
 		if len(n.open)+n.tasks >= n.opt.MaxOpen {
@@ -132,7 +132,7 @@ func (n *join) taskEvent(j *job, e *event) error {
 		j.submit = e.time
 	}
 	if e.cpu > 1 || e.mem > 1 {
-		n.n.tooLarge++
+		n.counts.tooLarge++
 	}
 	j.cpu, j.mem = max(j.cpu, min(e.cpu, 1)), max(j.mem, min(e.mem, 1))
 	j.priority = max(j.priority, e.priority)
@@ -146,7 +146,7 @@ func (n *join) taskEvent(j *job, e *event) error {
 	switch e.kind {
 	case schedule:
 		if t.attempt != unknown {
-			n.n.retried++
+			n.counts.retried++
 		}
 		t = task{since: e.time, attempt: unknown}
 	case evict, fail, lost:
@@ -189,15 +189,15 @@ func (n *join) tooMany() error {
 	return fmt.Errorf("more than %d jobs and tasks are open at once: raise the limit or read fewer parts", n.opt.MaxOpen)
 }
 
-// at converts a time of the trace to the workload's clock.
-func (n *join) at(t int64) unit.Time {
+// sinceStart converts a time of the trace to the workload's clock.
+func (n *join) sinceStart(t int64) unit.Time {
 	if t <= n.start || n.start == unknown {
 		return 0
 	}
 	return unit.Time(t - n.start)
 }
 
-func (n *join) between(from, to int64) unit.Time { return max(0, n.at(to)-n.at(from)) }
+func (n *join) between(from, to int64) unit.Time { return max(0, n.sinceStart(to)-n.sinceStart(from)) }
 
 // add records the length of a task. Beyond sampleUpTo, a uniform sample and the extremes are kept.
 func (j *job) add(task int64, length unit.Time) {

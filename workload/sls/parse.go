@@ -69,9 +69,9 @@ func (p *parser) job() error {
 // init says how the members of a job and of a task are read.
 func (p *parser) init() {
 	js := p.js
-	given := func(v *int64, least, most int64) func() error { // absent keeps the default
+	given := func(v *int64, lo, hi int64) func() error { // absent keeps the default
 		return func() error {
-			n, ok, err := js.Int(least, most)
+			n, ok, err := js.Int(lo, hi)
 			if ok {
 				*v = n
 			}
@@ -80,9 +80,9 @@ func (p *parser) init() {
 	}
 	size := func(v *int64) func() error { return given(v, 0, cluster.MaxRoom) }
 	instant := func(v *int64) func() error { return given(v, -1, maxInstant) }
-	atLeast1 := func(v *int64, most int64) func() error {
+	atLeast1 := func(v *int64, hi int64) func() error {
 		return func() (err error) {
-			*v, _, err = js.Int(0, most)
+			*v, _, err = js.Int(0, hi)
 			*v = max(*v, 1)
 			return err
 		}
