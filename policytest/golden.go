@@ -176,18 +176,6 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 		}
 		return ""
 	}
-	number := func(key string, otherwise int64) int64 {
-		for _, w := range words {
-			if v, ok := strings.CutPrefix(w, key+"="); ok {
-				n, err := strconv.ParseInt(v, 10, 64)
-				if err != nil {
-					fmt.Fprintf(out, "%s: %v\n", key, err)
-				}
-				return n
-			}
-		}
-		return otherwise
-	}
 	text := func(key string) string {
 		for _, w := range words {
 			if v, ok := strings.CutPrefix(w, key+"="); ok {
@@ -195,6 +183,17 @@ func (e *Engine) line(out *strings.Builder, words []string) {
 			}
 		}
 		return ""
+	}
+	number := func(key string, otherwise int64) int64 {
+		v := text(key)
+		if v == "" {
+			return otherwise
+		}
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			fmt.Fprintf(out, "%s: %v\n", key, err)
+		}
+		return n
 	}
 	report := func(err error) {
 		if err != nil {

@@ -265,12 +265,12 @@ type answers struct {
 
 type asking struct {
 	policy.Storage
-	to *answers
+	log *answers
 }
 
 func (r *asking) Near(j *policy.Job, s int, n *policy.Node) policy.Near {
-	r.to.near = append(r.to.near, r.Storage.Near(j, s, n))
-	return r.to.near[len(r.to.near)-1]
+	r.log.near = append(r.log.near, r.Storage.Near(j, s, n))
+	return r.log.near[len(r.log.near)-1]
 }
 
 func (r *asking) Local(j *policy.Job, s int, n *policy.Node) bool {
@@ -278,13 +278,13 @@ func (r *asking) Local(j *policy.Job, s int, n *policy.Node) bool {
 	if near := r.Storage.Near(j, s, n); local != (near == policy.NodeLocal) && near != policy.NoPreference {
 		panic(fmt.Sprintf("local: %v, and it is %v", local, near))
 	}
-	r.to.local = append(r.to.local, local)
+	r.log.local = append(r.log.local, local)
 	return local
 }
 
 func (r *asking) Racks(j *policy.Job, s int, task int64, to []int32) []int32 {
 	to = r.Storage.Racks(j, s, task, to)
-	r.to.racks = append(r.to.racks, slices.Clone(to))
+	r.log.racks = append(r.log.racks, slices.Clone(to))
 	return to
 }
 

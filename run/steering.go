@@ -108,7 +108,7 @@ func (b *recorder) note(seen *steer.Snapshot) {
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
 		busy := q.Running+q.Waiting > 0
-		if q.Name != b.rehearsal.Queue && !slices.ContainsFunc(b.rehearsal.Queues, func(name string) bool { return steer.SameQueue(name, q.Name) }) {
+		if q.Name != b.rehearsal.Queue && !slices.ContainsFunc(b.rehearsal.Queues, func(name string) bool { return steer.SamePath(name, q.Name) }) {
 			if busy && !b.there && !slices.Contains(b.others, q.Name) {
 				b.others = append(b.others, q.Name)
 			}

@@ -147,7 +147,7 @@ func (s *Scenario) checkMoves(out *Setup) error {
 			return err
 		}
 		for _, m := range s.Moves {
-			if len(leaves) > 0 && !slices.ContainsFunc(leaves, func(leaf string) bool { return conf.SameQueue(leaf, m.To) }) {
+			if len(leaves) > 0 && !slices.ContainsFunc(leaves, func(leaf string) bool { return conf.QueueNamesMatch(leaf, m.To) }) {
 				return misuse("move %v: %s has no queue %q to submit to%s", m, scheduler.Name, m.To, suggest.Hint(m.To, leaves))
 			}
 		}
@@ -162,11 +162,11 @@ func (s *Scenario) move(jobs workload.Slice) (workload.Slice, error) {
 	for i := len(s.Moves) - 1; i >= 0; i-- { // the first that applies decides
 		m, found := &s.Moves[i], false
 		queue := m.To
-		if k := slices.IndexFunc(jobs, func(j *workload.Job) bool { return conf.SameQueue(j.Queue, m.To) }); k >= 0 {
+		if k := slices.IndexFunc(jobs, func(j *workload.Job) bool { return conf.QueueNamesMatch(j.Queue, m.To) }); k >= 0 {
 			queue = jobs[k].Queue
 		}
 		for k, j := range jobs {
-			if v := m.attribute(j); v == m.Name || m.Kind == "queue" && conf.SameQueue(v, m.Name) {
+			if v := m.attribute(j); v == m.Name || m.Kind == "queue" && conf.QueueNamesMatch(v, m.Name) {
 				moved := *j
 				moved.Queue, found = queue, true
 				out[k] = &moved

@@ -99,7 +99,7 @@ func (all each) Refused() bool {
 // NotMade implements Corrector.
 func (all each) NotMade(a Action) {
 	for _, p := range all {
-		if c, ok := p.Steerer.(Corrector); ok && (a.Kind == SetQueue && SameQueue(a.Queue, p.queue) || a.Kind != SetQueue && p.jobs[a.Job]) {
+		if c, ok := p.Steerer.(Corrector); ok && (a.Kind == SetQueue && SamePath(a.Queue, p.queue) || a.Kind != SetQueue && p.jobs[a.Job]) {
 			c.NotMade(a)
 		}
 	}

@@ -64,6 +64,18 @@ type Setup struct {
 	Set     []string // settings, each as NAME=VALUE; the last one of a name wins
 }
 
+// Each passes the settings to set, one by one. An error of set is returned as a *SettingError.
+func (s *Setup) Each(set func(name, value string) error) error {
+	for _, pair := range s.Set {
+		name, value, _ := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		if err := set(name, strings.TrimSpace(value)); err != nil {
+			return &SettingError{Name: name, Err: err}
+		}
+	}
+	return nil
+}
+
 // Bounds are a person's limits for a policy, live and in a rehearsal.
 type Bounds struct {
 	Min        float64 // min value; 0: the one found (until empty: what one job needs)
@@ -75,7 +87,7 @@ type Bounds struct {
 
 // Has reports whether a queue may be touched.
 func (b *Bounds) Has(queue string) bool {
-	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SameQueue(q, queue) })
+	return b.Queues == nil || slices.ContainsFunc(b.Queues, func(q string) bool { return SamePath(q, queue) })
 }
 
 // DefaultBounds are the bounds if none are set.

@@ -72,7 +72,7 @@ func TestNamesOfQueues(t *testing.T) {
 		a, b string
 		want bool
 	}{{"root.a", "a", true}, {"a", "root.a", true}, {"a", "b", false}, {"root.a.b", "b", false}} {
-		if got := SameQueue(x.a, x.b); got != x.want {
+		if got := SamePath(x.a, x.b); got != x.want {
 			t.Errorf("%s and %s: %v", x.a, x.b, got)
 		}
 	}

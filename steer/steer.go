@@ -121,6 +121,11 @@ func SetCapacities(why string, shares ...Share) Action {
 	return a
 }
 
+// Backoff is the wait before the next attempt at what was refused so many times in a row: it doubles with each, up to an hour.
+func Backoff(interval unit.Time, refusals int) unit.Time {
+	return min(interval<<min(refusals, 20), unit.Hour)
+}
+
 // Parent is the parent of a queue.
 func Parent(queue string) string {
 	if i := strings.LastIndexByte(queue, '.'); i >= 0 {
@@ -129,8 +134,8 @@ func Parent(queue string) string {
 	return "root"
 }
 
-// SameQueue reports whether two names mean the same queue: the root may be left out.
-func SameQueue(a, b string) bool {
+// SamePath reports whether two full paths name the same queue. A leading "root." may be missing; short names do not match: b is not root.a.b.
+func SamePath(a, b string) bool {
 	return strings.TrimPrefix(a, "root.") == strings.TrimPrefix(b, "root.")
 }
 

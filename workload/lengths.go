@@ -109,11 +109,6 @@ func (l *Lengths) Validate(tasks int64) error {
 // MaxLength is the maximum task length. It keeps an extreme draw of a heavy tail from overflowing the clock.
 const MaxLength = 10 * 365 * unit.Day
 
-// Drawn says whether lengths depend on the seed.
-func (l *Lengths) Drawn() bool {
-	return l.Kind != Constant && l.Kind != Cost && l.Kind != List
-}
-
 // Draw returns the length of task i. It is a pure function of l, i and seed: order and number of calls do not matter.
 func (l *Lengths) Draw(i int64, seed uint64) unit.Time {
 	switch l.Kind {

@@ -18,7 +18,7 @@ type Of[T any] struct {
 	Value string // what a value looks like, for help; "": yes or no
 	Help  string
 	Many  bool // may be given several times; Set adds a value then, and "" empties it
-	// For names the trace formats it applies to; empty: all workloads.
+	// For names what it applies to: trace formats, controllers; empty: all.
 	For []string
 	// Set takes one value as typed.
 	Set func(of *T, text string) error
@@ -26,9 +26,9 @@ type Of[T any] struct {
 	Get func(of *T) []string
 }
 
-// On limits a setting to the trace formats it applies to.
-func (s Of[T]) On(formats ...string) Of[T] {
-	s.For = formats
+// On limits a setting to what it applies to.
+func (s Of[T]) On(names ...string) Of[T] {
+	s.For = names
 	return s
 }
 
@@ -199,11 +199,11 @@ func Share[T any](name, in, help string, belowOne bool, at func(*T) *float64) Of
 	return Value(name, in, "SHARE", help, at, func(v string) (float64, error) {
 		f, err := Percent(v)
 		if err != nil || !(f >= 0 && f <= 1) || (belowOne && f == 1) {
-			most := "1"
+			upper := "1"
 			if belowOne {
-				most = "less than 1"
+				upper = "less than 1"
 			}
-			return f, fmt.Errorf("%q is not a share from 0 to %s; write 0.05 or 5%%", v, most)
+			return f, fmt.Errorf("%q is not a share from 0 to %s; write 0.05 or 5%%", v, upper)
 		}
 		return f, nil
 	}, Float)

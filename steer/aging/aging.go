@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -40,7 +39,7 @@ type aging struct {
 }
 
 // raise is the original priority of a job, and the highest that was asked for.
-type raise struct{ own, to int }
+type raise struct{ own, asked int }
 
 var (
 	_ steer.Explainer = (*aging)(nil)
@@ -49,13 +48,7 @@ var (
 
 func newAging(s *steer.Setup) (*aging, error) {
 	a := &aging{queue: s.Queue, after: 600 * unit.Second, interval: 10 * unit.Second, step: 1, max: 10, raised: map[string]raise{}}
-	for _, pair := range s.Set {
-		name, value, _ := strings.Cut(pair, "=")
-		if err := a.set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return nil, &steer.SettingError{Name: name, Err: err}
-		}
-	}
-	return a, nil
+	return a, s.Each(a.set)
 }
 
 func (a *aging) set(name, value string) (err error) {
@@ -100,7 +93,7 @@ func (a *aging) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) 
 		}
 		there[j.ID] = true
 		r, raised := a.raised[j.ID]
-		ours := raised && j.Priority >= r.own && j.Priority <= r.to // otherwise somebody else has set it
+		ours := raised && j.Priority >= r.own && j.Priority <= r.asked // otherwise somebody else has set it
 		switch {
 		case j.Started && raised:
 			delete(a.raised, j.ID)
@@ -143,6 +136,6 @@ func (a *aging) Explain() []slog.Attr { return a.said }
 func (a *aging) NotMade(steer.Action) {
 	if a.due <= a.now {
 		a.refused++
-		a.due = a.now + min(a.interval<<min(a.refused, 20), unit.Hour)
+		a.due = a.now + steer.Backoff(a.interval, a.refused)
 	}
 }

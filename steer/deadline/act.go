@@ -120,17 +120,17 @@ func (d *steerer) ours(j *job) bool {
 
 // moves moves jobs to where they should be, those that get a slot first. A move that was asked for a moment ago may not show yet.
 func (d *steerer) moves(jobs []*job) (do []steer.Action) {
-	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Compare(min(b.to, 0), min(a.to, 0)) })
+	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Compare(min(b.next, 0), min(a.next, 0)) })
 	for _, j := range jobs {
-		if j.to == j.at || !d.may(steer.MoveJob) || d.onItsWay(j.meter) || d.now < j.due || len(do) == steer.MovesPerSample {
+		if j.next == j.current || !d.may(steer.MoveJob) || d.onItsWay(j.meter) || d.now < j.due || len(do) == steer.MovesPerSample {
 			continue
 		}
 		queue, why := d.intake, "back to the intake"
-		if j.to >= 0 {
-			queue, why = d.slots[j.to], "to "+d.slots[j.to]
+		if j.next >= 0 {
+			queue, why = d.slots[j.next], "to "+d.slots[j.next]
 		}
 		switch {
-		case j.to < 0 && j.note != "":
+		case j.next < 0 && j.note != "":
 			why += ": it " + j.note
 		case j.none != "":
 			why += ": " + j.none
@@ -139,7 +139,7 @@ func (d *steerer) moves(jobs []*job) (do []steer.Action) {
 		default:
 			why += ": " + j.why(d.now)
 		}
-		j.slot, j.moved, j.settled = j.to, d.now, false
+		j.slot, j.moved, j.settled = j.next, d.now, false
 		do = append(do, steer.Action{Kind: steer.MoveJob, Job: j.ID, Queue: queue, Why: j.ID + " " + why})
 	}
 	return do
@@ -154,20 +154,20 @@ func (d *steerer) place(goals, strays []*job) (placed []*job) {
 	usable := max(len(d.slots)-1, 1)
 	inside := make([]int, len(d.slots)) // jobs by slot
 	for _, j := range strays {
-		if j.at >= 0 {
-			inside[j.at]++
+		if j.current >= 0 {
+			inside[j.current]++
 		}
 	}
 	var list []*job
 	for _, j := range goals {
-		if j.at >= 0 {
-			inside[j.at]++
+		if j.current >= 0 {
+			inside[j.current]++
 		}
 		switch j.seat = -1; {
-		case j.at >= 0 && j.at < usable:
-			j.seat, j.settled, j.tries = j.at, true, 0
+		case j.current >= 0 && j.current < usable:
+			j.seat, j.settled, j.tries = j.current, true, 0
 		case j.settled:
-			j.note = "was in a slot and is not any more: somebody else has moved it, and it stays there"
+			j.note = "was moved out of its slot by somebody else, and is left there"
 			continue
 		case d.onItsWay(j.meter):
 			j.seat = j.slot
@@ -200,25 +200,25 @@ func (d *steerer) place(goals, strays []*job) (placed []*job) {
 	taken := make([]bool, usable)
 	for _, j := range list[:min(usable, len(list))] {
 		if j.seat >= 0 && !taken[j.seat] {
-			j.to, taken[j.seat] = j.seat, true
+			j.next, taken[j.seat] = j.seat, true
 		}
 	}
 	for i, j := range list {
 		switch {
-		case j.to >= 0:
+		case j.next >= 0:
 		case i < usable:
 			for q := range taken {
-				if !taken[q] && (j.to < 0 || inside[q] < inside[j.to]) {
-					j.to = q
+				if !taken[q] && (j.next < 0 || inside[q] < inside[j.next]) {
+					j.next = q
 				}
 			}
-			taken[j.to] = true
+			taken[j.next] = true
 		case j.seat >= 0:
 			j.note = "leaves its slot to another user's job"
 		default:
 			j.note = "waits for a free slot"
 		}
-		if j.to >= 0 {
+		if j.next >= 0 {
 			placed = append(placed, j)
 		}
 	}

@@ -77,13 +77,10 @@ var (
 func newSteerer(s *steer.Setup) (*steerer, error) {
 	d := &steerer{interval: 5 * unit.Second, highest: 10, meters: map[string]*meter{}}
 	own := policy.Params{"tail-guard": "yes", "missed-share": defaultShare}
-	for _, pair := range s.Set {
-		name, value, _ := strings.Cut(pair, "=")
-		if err := d.setting(strings.TrimSpace(name), strings.TrimSpace(value), own); err != nil {
-			return nil, &steer.SettingError{Name: name, Err: err}
-		}
+	err := s.Each(func(name, value string) error { return d.setting(name, value, own) })
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if d.set, err = deadline.Parse(own); err != nil {
 		return nil, err
 	}
@@ -93,7 +90,7 @@ func newSteerer(s *steer.Setup) (*steerer, error) {
 	}
 	d.intake, d.slots = queues[0], slices.Clone(queues[1:])
 	for _, q := range d.slots {
-		if parent := steer.Parent(d.slots[0]); steer.Parent(q) != parent || steer.SameQueue(q, d.intake) {
+		if parent := steer.Parent(d.slots[0]); steer.Parent(q) != parent || steer.SamePath(q, d.intake) {
 			return nil, fmt.Errorf("deadline: %s is not a slot beside %s: after the intake, name all queues of one parent", q, d.slots[0])
 		}
 	}
@@ -128,12 +125,12 @@ func (d *steerer) setting(name, value string, own policy.Params) (err error) {
 type job struct {
 	*steer.Job
 	*meter
-	claim  deadline.Claim
-	at, to int   // the slot where it is, and should be; -1: the intake
-	seat   int   // the slot where it is, or on its way to
-	turn   int   // which of its user's jobs it is
-	target int64 // containers that it should have
-	note   string
+	claim         deadline.Claim
+	current, next int   // the slot where it is, and should be; -1: the intake
+	seat          int   // the slot where it is, or on its way to
+	turn          int   // which of its user's jobs it is
+	target        int64 // containers that it should have
+	note          string
 }
 
 // Step implements steer.Steerer.
@@ -169,9 +166,9 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 	there := make(map[string]*meter, len(d.meters))
 	var all []*job
 	for i := range seen.Jobs {
-		j := &job{Job: &seen.Jobs[i], to: -1}
-		j.at = slices.IndexFunc(d.slots, func(q string) bool { return steer.SameQueue(q, j.Queue) })
-		if j.at < 0 && !steer.SameQueue(j.Queue, d.intake) {
+		j := &job{Job: &seen.Jobs[i], next: -1}
+		j.current = slices.IndexFunc(d.slots, func(q string) bool { return steer.SamePath(q, j.Queue) })
+		if j.current < 0 && !steer.SamePath(j.Queue, d.intake) {
 			continue
 		}
 		if j.meter = d.meters[j.ID]; j.meter == nil || j.tags != j.Tags {
@@ -195,7 +192,7 @@ func (d *steerer) look(seen *steer.Snapshot) (goals, strays []*job, bad []string
 		switch {
 		case j.goal != unit.Never && j.none == "":
 			goals = append(goals, j)
-		case j.at >= 0 || j.touched:
+		case j.current >= 0 || j.touched:
 			strays = append(strays, j)
 		}
 	}
@@ -215,14 +212,14 @@ func (d *steerer) NotMade(a steer.Action) {
 	case a.Kind == steer.MoveJob && m != nil:
 		m.moved = 0
 		m.tries++
-		m.due = d.now + d.backoff(m.tries)
+		m.due = d.now + steer.Backoff(d.interval, m.tries)
 	}
 	if k.asked = max(k.asked-1, 0); a.Kind == steer.MoveJob && k.asked > 0 {
 		return
 	}
 	if k.asked = 0; k.due <= d.now {
 		k.row++
-		k.due = d.now + d.backoff(k.row)
+		k.due = d.now + steer.Backoff(d.interval, k.row)
 	}
 }
 
@@ -245,8 +242,6 @@ func (d *steerer) undo(a steer.Action) {
 
 // unknown is no number of containers.
 const unknown = -2
-
-func (d *steerer) backoff(tries int) unit.Time { return min(d.interval<<min(tries, 20), unit.Hour) }
 
 // may reports whether knobs of a kind may be changed now.
 func (d *steerer) may(kind steer.Kind) bool { return d.now >= d.knobs[kind].due }

@@ -240,7 +240,7 @@ func TestTakenOut(t *testing.T) {
 	d := made(t, queues)
 	d.Step(snapshot(at, counted("a", queues[1], "goal:200s", 5, 4, 96)))
 	do, _ := d.Step(snapshot(at+5*unit.Second, counted("a", queues[0], "goal:200s", 5, 4, 96)))
-	if _, why := steer.Decided(d.Explain()); list(do) != "" || !strings.Contains(why, "somebody else has moved it") {
+	if _, why := steer.Decided(d.Explain()); list(do) != "" || !strings.Contains(why, "was moved out of its slot by somebody else") {
 		t.Errorf("%s: %s", list(do), why)
 	}
 }

@@ -32,7 +32,7 @@ func (d *steerer) divide(seen *steer.Snapshot, placed []*job) []steer.Action {
 	shares := make([]float64, len(d.slots))
 	for i, n := range d.allot(placed, claims, sizes, free+1e-9) { // rounding
 		j := placed[i]
-		j.target, shares[j.to] = n, float64(n)*sizes[i]+d.share(j.AM)
+		j.target, shares[j.next] = n, float64(n)*sizes[i]+d.share(j.AM)
 	}
 	if !d.may(steer.SetQueue) {
 		return nil
@@ -93,7 +93,7 @@ func (d *steerer) write(placed []*job, shares []float64) (do []steer.Action) {
 	var lower []steer.Action
 	why, changed, all := "containers by need:", false, len(placed) > 0 // all are limited
 	for i, j := range placed {
-		q, is := j.to, target{j.target, -1}
+		q, is := j.next, target{j.target, -1}
 		if d.limited(j) {
 			is, parts[q] = target{0, j.target}, 0
 		} else {
@@ -143,8 +143,8 @@ func (d *steerer) measure(seen *steer.Snapshot) (free float64) {
 	var own []*steer.Queue
 	for i := range seen.Queues {
 		q := &seen.Queues[i]
-		intake := steer.SameQueue(q.Name, d.intake)
-		slot := slices.ContainsFunc(d.slots, func(s string) bool { return steer.SameQueue(s, q.Name) })
+		intake := steer.SamePath(q.Name, d.intake)
+		slot := slices.ContainsFunc(d.slots, func(s string) bool { return steer.SamePath(s, q.Name) })
 		if intake || slot {
 			used = used.Add(q.Used)
 		}

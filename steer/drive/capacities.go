@@ -57,7 +57,7 @@ func (v Value) withShares(parent string, change []steer.Share) (Value, error) {
 		name := c.Queue[strings.LastIndexByte(c.Queue, '.')+1:]
 		i := slices.IndexFunc(list, func(s steer.Share) bool { return s.Queue == name })
 		switch {
-		case i < 0 || !steer.SameQueue(parent+"."+name, c.Queue):
+		case i < 0 || !steer.SamePath(parent+"."+name, c.Queue):
 			return v, fmt.Errorf("%s is not a queue of %s", c.Queue, parent)
 		case !(c.Value >= 0 && c.Value <= 100):
 			return v, fmt.Errorf("a capacity of %v for %s is not a percentage", c.Value, c.Queue)

@@ -93,7 +93,7 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 		case len(do) == steer.MovesPerSample:
 			rest.more++
 		default:
-			j.asked, j.due = to, l.now+min(showsWithin<<min(j.tries, 20), unit.Hour)
+			j.asked, j.due = to, l.now+steer.Backoff(showsWithin, j.tries)
 			j.tries++
 			do = append(do, steer.Action{Kind: steer.MoveJob, Job: sj.ID, Queue: l.queues[to], Why: fmt.Sprintf("level %d: %s", to+1, why)})
 		}
@@ -109,10 +109,10 @@ func (l *steerer) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time
 
 // levelOf is a queue's level.
 func (l *steerer) levelOf(queue string) int {
-	if l.intake != "" && steer.SameQueue(queue, l.intake) {
+	if l.intake != "" && steer.SamePath(queue, l.intake) {
 		return atIntake
 	}
-	if k := slices.IndexFunc(l.queues, func(q string) bool { return steer.SameQueue(q, queue) }); k >= 0 {
+	if k := slices.IndexFunc(l.queues, func(q string) bool { return steer.SamePath(q, queue) }); k >= 0 {
 		return k
 	}
 	return elsewhere
@@ -193,7 +193,7 @@ func (l *steerer) learn(finished []steer.Finished) {
 // NotMade implements steer.Corrector: a refused move is retried with backoff, up to an hour.
 func (l *steerer) NotMade(a steer.Action) {
 	if j := l.jobs[a.Job]; j != nil && a.Kind == steer.MoveJob {
-		j.due = l.now + min(l.interval<<min(j.tries, 20), unit.Hour)
+		j.due = l.now + steer.Backoff(l.interval, j.tries)
 	}
 }
 

@@ -42,13 +42,15 @@ func entry(name, title string, params ...steer.Param) steer.Entry {
 			for _, p := range params {
 				set.Params[p.Name] = p.Default
 			}
-			for _, pair := range s.Set {
-				key, value, _ := strings.Cut(pair, "=")
-				key = strings.TrimSpace(key)
+			err := s.Each(func(key, value string) error {
 				if _, known := set.Params[key]; !known {
-					return nil, &steer.SettingError{Name: key, Err: fmt.Errorf("%s has no setting %q", name, key)}
+					return fmt.Errorf("%s has no setting %q", name, key)
 				}
-				set.Params[key] = strings.TrimSpace(value)
+				set.Params[key] = value
+				return nil
+			})
+			if err != nil {
+				return nil, err
 			}
 			l := set.steerer(name)
 			if set.err != nil {
@@ -122,7 +124,7 @@ func (s *settings) steerer(name string) *steerer {
 // use assigns the queues: one for each level, or an intake before them.
 func (l *steerer) use(queues []string) error {
 	for i, q := range queues {
-		if slices.ContainsFunc(queues[:i], func(other string) bool { return steer.SameQueue(q, other) }) {
+		if slices.ContainsFunc(queues[:i], func(other string) bool { return steer.SamePath(q, other) }) {
 			return fmt.Errorf("%s: queue %s is given twice", l.name, q)
 		}
 	}

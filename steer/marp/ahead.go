@@ -57,7 +57,7 @@ func (a *ahead) begin(*loop, *view) {
 }
 
 func (a *ahead) decide(c *loop, v *view) (m move, again unit.Time) {
-	again = c.set.Look
+	again = c.set.Interval
 	a.watch(v)
 	f := a.forecast(v)
 	c.said.Forecast, c.said.Lead = f, a.lead

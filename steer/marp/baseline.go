@@ -12,23 +12,13 @@ type static struct{ Fixed }
 func (static) sizeless()          {}
 func (static) begin(*loop, *view) {}
 func (static) decide(c *loop, _ *view) (move, unit.Time) {
-	return move{why: "the value stays"}, c.set.Look
+	return move{why: "the value stays"}, c.set.Interval
 }
 
 // Baseline is a value that is set once and left.
 type Baseline struct {
 	Name  string
 	Value float64
-}
-
-// Baselines are the static values to compare a batch of n jobs with, for AMs that take the given share each: fifo (one job at a
-// time), prj (all at once) and prj-2 to prj-(n-1) (that many at a time).
-func Baselines(share float64, n int) []Baseline {
-	all := []Baseline{{"fifo", Derive(share).Start}, {"prj", PRJ(share, n)}}
-	for k := 2; k < n; k++ {
-		all = append(all, Baseline{fmt.Sprintf("prj-%d", k), SlotShare(share, int64(k))})
-	}
-	return all
 }
 
 // PRJ is the smallest value, in steps of the resolution, that lets n jobs run at once.

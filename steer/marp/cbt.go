@@ -14,7 +14,7 @@ type cbt struct{ *Idling }
 func (cbt) begin(*loop, *view) {}
 
 func (l cbt) decide(c *loop, v *view) (m move, again unit.Time) {
-	again = c.set.Look
+	again = c.set.Interval
 	if v.idle <= l.IdleAbove {
 		return c.giveBack(v, l.Idling), again
 	}

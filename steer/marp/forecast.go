@@ -9,7 +9,7 @@ import (
 
 // course is one job's progress through its maps and to its end, with the pace of each.
 type course struct {
-	at, since        unit.Time // time of the last reading; start of the period that the pace is measured over
+	readAt, since    unit.Time // time of the last reading; start of the period that the pace is measured over
 	maps, all        float64   // share of the maps done, percent of the job done
 	mapPace, allPace float64   // per second
 	peak             float64   // max share of the processors seen
@@ -35,12 +35,12 @@ func atWork(j *steer.Job) bool { return j.Running >= 2 || j.Done >= 1 || j.Progr
 func (k *course) advance(now unit.Time, j *steer.Job, lead unit.Time) {
 	maps := mapped(j)
 	if !k.working || maps >= 1 && k.maps < 1 { // the past does not predict this phase
-		k.at, k.maps, k.all = now, maps, j.Progress
+		k.readAt, k.maps, k.all = now, maps, j.Progress
 		k.since, k.mapPace, k.allPace = now, 0, 0
 		k.working = atWork(j)
 		return
 	}
-	gap := (now - k.at).Seconds()
+	gap := (now - k.readAt).Seconds()
 	if gap <= 0 {
 		return
 	}
@@ -50,7 +50,7 @@ func (k *course) advance(now unit.Time, j *steer.Job, lead unit.Time) {
 	}
 	k.mapPace += weight * (max(maps-k.maps, 0)/gap - k.mapPace)
 	k.allPace += weight * (max(j.Progress-k.all, 0)/gap - k.allPace)
-	k.at, k.maps, k.all = now, maps, j.Progress
+	k.readAt, k.maps, k.all = now, maps, j.Progress
 }
 
 // ends reports whether the job will have ended within the lead.

@@ -71,7 +71,7 @@ func (c *loop) spare(v *view, m move) move {
 	}
 	hungry := c.hungry(v)
 	_, plain := c.controller.(sizeless)
-	fits := v.fits(c.set.Least)
+	fits := v.fits(c.set.Minimum)
 	if !fits {
 		c.full, c.wasFull = v.now, true
 	}
@@ -88,19 +88,19 @@ func (c *loop) spare(v *view, m move) move {
 	default:
 		return m
 	}
-	if m.up > 0 || m.to > c.value {
-		m.up, m.to = 0, 0
+	if m.up > 0 || m.value > c.value {
+		m.up, m.value = 0, 0
 		m.why += "; not raised: " + bar
 		if l, ok := c.controller.(corrected); ok {
 			l.notMade()
 		}
 	}
-	if len(hungry) == 0 || m.down > 0 || m.to > 0 || c.hasFound && c.value <= c.found {
+	if len(hungry) == 0 || m.down > 0 || m.value > 0 || c.hasFound && c.value <= c.found {
 		return m
 	}
 	lower := move{keep: true, why: bar + ": given back"}
 	if plain { // it does not count jobs
-		lower.to = max(c.found, c.minShare)
+		lower.value = max(c.found, c.minShare)
 		return lower
 	}
 	for _, j := range hungry { // once per job: at its end there is nothing left to give back

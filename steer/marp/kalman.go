@@ -38,7 +38,7 @@ func (k *kalman) filter(z float64) float64 {
 }
 
 func (k *kalman) decide(c *loop, v *view) (m move, again unit.Time) {
-	again = c.set.Look
+	again = c.set.Interval
 	if k.rounds == 0 {
 		k.pending = v.pending
 	}
@@ -53,10 +53,10 @@ func (k *kalman) decide(c *loop, v *view) (m move, again unit.Time) {
 	case min(k.pending, v.pending) == 0:
 		m.why += ": nothing waits"
 	case u < k.BandLow:
-		m.to = roundTo(c.value+march(k.BandLow-u), 6)
+		m.value = roundTo(c.value+march(k.BandLow-u), 6)
 		m.why += ": below the band"
 	case u > k.High:
-		m.to = max(roundTo(c.value-march(u-k.High), 6), c.minShare)
+		m.value = max(roundTo(c.value-march(u-k.High), 6), c.minShare)
 		m.why += ": above the band"
 	default:
 		m.why += ": within the band"

@@ -18,7 +18,7 @@ type controller interface {
 // move is a change that a controller asks for. The zero value: no change.
 type move struct {
 	up, down int     // jobs to admit, jobs whose share is given back
-	to       float64 // a value; 0: none
+	value    float64 // 0: none
 	keep     bool    // not below the value found
 	why      string
 }
@@ -40,7 +40,7 @@ type loop struct {
 	set        Settings
 	controller controller
 	cpu        bool // the controller needs the processors' idle share
-	at         phase
+	phase      phase
 	due        unit.Time // samples before this change nothing
 	last       unit.Time // latest time seen
 	skew       unit.Time // added to times: how far the clock has been set back so far
@@ -75,7 +75,7 @@ type sizes struct{ capacity, am unit.Resources }
 // count computes the number of AMs that a share admits.
 func (c *loop) count(v *view, share float64) {
 	c.sizes = sizes{v.capacity, v.am}
-	c.k = c.set.Limit.Slots(v.capacity, v.am, c.set.Least, share)
+	c.k = c.set.Limit.Slots(v.capacity, v.am, c.set.Minimum, share)
 }
 
 // mark is a job of the batch.
@@ -115,7 +115,7 @@ func (c *loop) Last() Decision { return c.said }
 
 // Step implements steer.Steerer.
 func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
-	if c.at == over {
+	if c.phase == over {
 		c.said = blank(c.last)
 		c.said.Why = "the batch is over"
 		return nil, 0
@@ -162,7 +162,7 @@ func (c *loop) Step(seen *steer.Snapshot) (do []steer.Action, again unit.Time) {
 // refuse does nothing, and backs off exponentially.
 func (c *loop) refuse(why string) ([]steer.Action, unit.Time) {
 	c.said.Kind, c.said.Why = Refuse, why
-	return nil, c.set.Look << min(max(c.bad-1, 0), 4)
+	return nil, c.set.Interval << min(max(c.bad-1, 0), 4)
 }
 
 // sets reports whether the controller starts by writing a value of its own.
@@ -181,45 +181,45 @@ func (c *loop) pass(v *view) ([]steer.Action, unit.Time) {
 	if c.sets() && c.start(v) > 0 {
 		if do := c.write(v, Set, c.first(v), "begins from its own value"); do != nil {
 			c.count(v, c.value)
-			return do, c.set.Look
+			return do, c.set.Interval
 		}
 	}
 	empty := v.pending+v.running == 0
 	switch {
-	case empty && (c.at == acting || c.unfinished):
+	case empty && (c.phase == acting || c.unfinished):
 		c.unfinished = false
 		return c.finish(v)
 	case empty:
-		c.at = waiting
+		c.phase = waiting
 		c.said.Why += "no job is there"
-		return nil, c.set.Look
-	case c.at == waiting:
-		c.at = settling
+		return nil, c.set.Interval
+	case c.phase == waiting:
+		c.phase = settling
 		if c.set.Settle > 0 {
 			c.said.Why += "the first job is there; others may be coming"
 			return nil, c.set.Settle
 		}
 	}
-	if c.at == settling {
+	if c.phase == settling {
 		if !c.set.Service && len(v.jobs) != v.pending+v.running {
 			c.said.Why += fmt.Sprintf("%d jobs are counted and %d listed: the batch is not complete", v.pending+v.running, len(v.jobs))
-			return nil, c.set.Look
+			return nil, c.set.Interval
 		}
-		c.at = acting
+		c.phase = acting
 		c.enlist(v)
 		c.controller.begin(c, v)
 		if c.set.Warm > 0 {
 			c.said.Why += fmt.Sprintf("a batch of %d jobs begins", len(v.jobs))
-			return nil, c.set.Warm + c.set.Look
+			return nil, c.set.Warm + c.set.Interval
 		}
 	}
 	if c.set.Service {
 		c.enlist(v)
 	}
-	if _, plain := c.controller.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Limit.Slots(v.capacity, v.am, c.set.Least, c.value) == 0 {
+	if _, plain := c.controller.(sizeless); !plain && v.running == 0 && v.pending > 0 && v.share > 0 && c.set.Limit.Slots(v.capacity, v.am, c.set.Minimum, c.value) == 0 {
 		if first := c.first(v); first > c.value {
 			c.count(v, first)
-			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any AM: one more", v.pending)), c.set.Look + c.set.AfterIncrease
+			return c.write(v, Raise, first, fmt.Sprintf("nothing runs, %d waiting, and there is no room for any AM: one more", v.pending)), c.set.Interval + c.set.AfterIncrease
 		}
 	}
 	m, again := c.controller.decide(c, v)
@@ -272,16 +272,16 @@ func (c *loop) almostDone(v *view, begun bool, done func(j *steer.Job) bool) (n 
 func (c *loop) finish(v *view) ([]steer.Action, unit.Time) {
 	clear(c.jobs)
 	if c.set.Service {
-		c.at = waiting
+		c.phase = waiting
 		first := c.first(v)
 		if _, plain := c.controller.(sizeless); plain || c.value <= first {
 			c.said.Why += "the batch is over"
-			return nil, c.set.Look
+			return nil, c.set.Interval
 		}
 		c.count(v, first)
-		return c.write(v, Lower, first, "the batch is over: back to the first value"), c.set.Look
+		return c.write(v, Lower, first, "the batch is over: back to the first value"), c.set.Interval
 	}
-	c.at = over
+	c.phase = over
 	back := c.steps.Start
 	if c.hasFound {
 		back = c.found
@@ -319,7 +319,7 @@ func (c *loop) first(v *view) float64 {
 func (c *loop) slotShare(v *view, k int64) float64 {
 	spare := spareRoom
 	if c.set.Limit.Whole && v.am.Mem > 0 { // it rounds up to whole minimum allocations itself
-		spare = min(spare, 0.75-float64(c.set.Least.Mem)/float64(v.am.Mem))
+		spare = min(spare, 0.75-float64(c.set.Minimum.Mem)/float64(v.am.Mem))
 	}
 	return slotShare(v.share, k, spare)
 }

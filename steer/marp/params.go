@@ -6,37 +6,29 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// param is a named setting. What the engine knows (queue, limit, minimum allocation) has none.
-type param struct {
-	steer.Param
-	of []string // the controllers that read it; nil: all
-
-	get func(*Settings) string
-	set func(*Settings, string) error
-}
-
-// concerns reports whether a controller reads the parameter.
-func (p *param) concerns(controller string) bool {
-	return len(p.of) == 0 || slices.Contains(p.of, controller)
+// concerns reports whether a controller reads a setting. What the engine knows (queue, limit, minimum allocation) has none.
+func concerns(p *setting.Of[Settings], controller string) bool {
+	return len(p.For) == 0 || slices.Contains(p.For, controller)
 }
 
 // Set parses the named setting of a controller. A setting that only other controllers read is rejected.
 func (s *Settings) Set(controller, name, value string) error {
-	i := slices.IndexFunc(params, func(p param) bool { return p.Name == name })
+	i := slices.IndexFunc(params, func(p setting.Of[Settings]) bool { return p.Name == name })
 	if i < 0 {
 		return fmt.Errorf("there is no setting %q; \"yardmaster yarn policies\" lists them, and bounds such as the minimum and maximum have flags of their own", name)
 	}
 	p := &params[i]
-	if !p.concerns(controller) {
-		return fmt.Errorf("%s: %s does not read it; %s", name, controller, readers(p.of))
+	if !concerns(p, controller) {
+		return fmt.Errorf("%s: %s does not read it; %s", name, controller, readers(p.For))
 	}
-	if err := p.set(s, strings.TrimSpace(value)); err != nil {
+	if err := p.Set(s, strings.TrimSpace(value)); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	s.Previous = 1 - s.Current // only one of the weights is a setting
 	return nil
 }
 
@@ -55,13 +47,13 @@ var (
 	moving   = []string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}
 )
 
-var params = []param{
+var params = []setting.Of[Settings]{
 	number("value", "SHARE", "the share to write; needed", []string{"static"}, func(s *Settings) *float64 { return &s.Value }),
 	number("idle-target", "SHARE", "share of idle processors to leave", []string{"ahead"}, func(s *Settings) *float64 { return &s.IdleTarget }),
 	whole("idle-above", "PERCENT", "more idle processor time than this counts as idle", stepping, func(s *Settings) *int { return &s.IdleAbove }),
 	whole("drop-from", "PERCENT", "progress from which a job is almost done", stepping, func(s *Settings) *int { return &s.DropFrom }),
 	whole("count-from", "PERCENT", "progress from which a job counts in the mean", sampling, func(s *Settings) *int { return &s.CountFrom }),
-	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Look }),
+	length("interval", "sampling interval, over which idle processors are measured", nil, func(s *Settings) *unit.Time { return &s.Interval }),
 	length("after-increase", "further wait after a raise, for it to take effect", stepping, func(s *Settings) *unit.Time { return &s.AfterIncrease }),
 	length("lockout", "wait between a sample and the housekeeping after it", sampling, func(s *Settings) *unit.Time { return &s.Lockout }),
 	length("nothing-waits", "further wait when no job waits", sampling, func(s *Settings) *unit.Time { return &s.NothingWaits }),
@@ -70,37 +62,20 @@ var params = []param{
 	number("start", "SHARE", "share that lets exactly one job run; 0: derived from the sizes of AMs and queue", stepping, func(s *Settings) *float64 { return &s.Steps.Start }),
 	number("inc", "SHARE", "share added to admit one job; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Inc }),
 	number("dec", "SHARE", "share given back for a job that is almost done; 0: derived", stepping, func(s *Settings) *float64 { return &s.Steps.Dec }),
-	{Param: steer.Param{Name: "am", Value: "MIB", Help: "memory of an AM, with one core; 0: the largest seen"},
-		get: func(s *Settings) string { return strconv.FormatInt(s.AM.Mem, 10) },
-		set: func(s *Settings, v string) error {
-			n, err := strconv.ParseInt(v, 10, 32)
-			if err != nil || n < 0 {
-				return fmt.Errorf("%q is not a number of MiB", v)
-			}
-			if s.AM = (unit.Resources{}); n > 0 {
-				s.AM = unit.Resources{Mem: n, Cores: 1}
-			}
-			return nil
-		}},
-	number("weight-current", "SHARE", "weight of the newest sample in the moving average; the rest is the one before's", sampling, func(s *Settings) *float64 { return &s.Current }).
-		and(func(s *Settings) { s.Previous = 1 - s.Current }),
-	choice("smoothing", "how progress between samples is smoothed", sampling, []string{"ema", "sma"}, func(s *Settings) int { return int(s.Smoothing) },
-		func(s *Settings, i int) { s.Smoothing = Smoothing(i) }),
+	setting.Value("am", "", "MIB", "memory of an AM, with one core; 0: the largest seen", func(s *Settings) *unit.Resources { return &s.AM }, readAM,
+		func(am unit.Resources) string { return strconv.FormatInt(am.Mem, 10) }),
+	number("weight-current", "SHARE", "weight of the newest sample in the moving average; the rest is the one before's", sampling, func(s *Settings) *float64 { return &s.Current }),
+	choice("smoothing", "how progress between samples is smoothed", sampling, []string{"ema", "sma"}, func(s *Settings) *Smoothing { return &s.Smoothing }),
 	whole("thresholds", "N", "how many thresholds are drawn", learning, func(s *Settings) *int { return &s.Thresholds }),
 	whole("lowest", "N", "min threshold, in points of progress", learning, func(s *Settings) *int { return &s.Lowest }),
 	whole("highest", "N", "greatest threshold", learning, func(s *Settings) *int { return &s.Highest }),
 	whole("samples", "N", "samples for each threshold while exploring", learning, func(s *Settings) *int { return &s.SamplesPerThreshold }),
 	whole("epsilon", "PERCENT", "choices that are random", learning, func(s *Settings) *int { return &s.Epsilon }),
-	{Param: steer.Param{Name: "seed", Value: "N", Help: "of the random draws"}, of: learning,
-		get: func(s *Settings) string { return strconv.FormatUint(s.Seed, 10) },
-		set: func(s *Settings, v string) (err error) {
-			if s.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
-				return fmt.Errorf("%q is not a whole number", v)
-			}
-			return nil
-		}},
-	choice("ties", "which threshold is best among equals", learning, []string{"smallest", "largest", "latest"}, func(s *Settings) int { return int(s.Ties) },
-		func(s *Settings, i int) { s.Ties = Tie(i) }),
+	setting.Value("seed", "", "N", "of the random draws", func(s *Settings) *uint64 { return &s.Seed }, func(v string) (uint64, error) {
+		n, err := strconv.ParseUint(v, 10, 64)
+		return n, expect(err, v, "a whole number")
+	}, func(n uint64) string { return strconv.FormatUint(n, 10) }).On(learning...),
+	choice("ties", "which threshold is best among equals", learning, []string{"smallest", "largest", "latest"}, func(s *Settings) *Tie { return &s.Ties }),
 	toggle("strict", "the growth must exceed the threshold", learning, func(s *Settings) *bool { return &s.Strict }),
 	toggle("arm-by-index", "the random threshold is an index: a bug in the source's script", learning, func(s *Settings) *bool { return &s.ArmByIndex }),
 	toggle("discard-first", "the first sample, which grows from nothing, is not scored", learning, func(s *Settings) *bool { return &s.DiscardFirst }),
@@ -118,88 +93,65 @@ var params = []param{
 	length("take-over", "this long after a write, another value than the one written is taken as somebody else's", nil, func(s *Settings) *unit.Time { return &s.TakeOver }),
 }
 
-// and does something more once the value is set.
-func (p param) and(more func(*Settings)) param {
-	set := p.set
-	p.set = func(s *Settings, v string) error {
-		err := set(s, v)
-		if err == nil {
-			more(s)
-		}
-		return err
+// expect says what a value should have been.
+func expect(err error, value, want string) error {
+	if err != nil {
+		return fmt.Errorf("%q is not %s", value, want)
 	}
-	return p
+	return nil
 }
 
-func number(name, value, help string, of []string, at func(*Settings) *float64) param {
-	return param{Param: steer.Param{Name: name, Value: value, Help: help}, of: of,
-		get: func(s *Settings) string { return strconv.FormatFloat(*at(s), 'g', -1, 64) },
-		set: func(s *Settings, v string) error {
-			x, err := strconv.ParseFloat(v, 64)
-			if err != nil {
-				return fmt.Errorf("%q is not a number", v)
-			}
-			*at(s) = x
-			return nil
-		}}
+func readAM(v string) (unit.Resources, error) {
+	n, err := strconv.ParseUint(v, 10, 31)
+	if err != nil || n == 0 {
+		return unit.Resources{}, expect(err, v, "a number of MiB")
+	}
+	return unit.Resources{Mem: int64(n), Cores: 1}, nil
 }
 
-func whole(name, value, help string, of []string, at func(*Settings) *int) param {
-	return param{Param: steer.Param{Name: name, Value: value, Help: help}, of: of,
-		get: func(s *Settings) string { return strconv.Itoa(*at(s)) },
-		set: func(s *Settings, v string) error {
-			x, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(v, "%")), 10, 32)
-			if err != nil {
-				return fmt.Errorf("%q is not a whole number", v)
-			}
-			*at(s) = int(x)
-			return nil
-		}}
+func number(name, value, help string, of []string, at func(*Settings) *float64) setting.Of[Settings] {
+	return setting.Value(name, "", value, help, at, func(v string) (float64, error) {
+		x, err := strconv.ParseFloat(v, 64)
+		return x, expect(err, v, "a number")
+	}, setting.Float).On(of...)
 }
 
-func length(name, help string, of []string, at func(*Settings) *unit.Time) param {
-	return param{Param: steer.Param{Name: name, Value: "TIME", Help: help}, of: of,
-		get: func(s *Settings) string { return strconv.FormatFloat(at(s).Seconds(), 'f', -1, 64) + "s" },
-		set: func(s *Settings, v string) error {
-			x, err := unit.ParseTime(v)
-			if err != nil {
-				return err
-			}
-			*at(s) = x
-			return nil
-		}}
+func whole(name, value, help string, of []string, at func(*Settings) *int) setting.Of[Settings] {
+	return setting.Value(name, "", value, help, at, func(v string) (int, error) {
+		x, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(v, "%")), 10, 32)
+		return int(x), expect(err, v, "a whole number")
+	}, strconv.Itoa).On(of...)
 }
 
-func toggle(name, help string, of []string, at func(*Settings) *bool) param {
-	return param{Param: steer.Param{Name: name, Value: "yes|no", Help: help}, of: of,
-		get: func(s *Settings) string {
-			if *at(s) {
-				return "yes"
-			}
-			return "no"
-		},
-		set: func(s *Settings, v string) error {
-			switch v {
-			case "yes", "true", "on", "1":
-				*at(s) = true
-			case "no", "false", "off", "0":
-				*at(s) = false
-			default:
-				return fmt.Errorf("%q is neither yes nor no", v)
-			}
-			return nil
-		}}
+func length(name, help string, of []string, at func(*Settings) *unit.Time) setting.Of[Settings] {
+	return setting.Value(name, "", "TIME", help, at, unit.ParseTime, func(t unit.Time) string {
+		return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) + "s"
+	}).On(of...)
 }
 
-func choice(name, help string, of, words []string, at func(*Settings) int, put func(*Settings, int)) param {
-	return param{Param: steer.Param{Name: name, Value: strings.Join(words, "|"), Help: help}, of: of,
-		get: func(s *Settings) string { return words[at(s)] },
-		set: func(s *Settings, v string) error {
-			i := slices.Index(words, v)
-			if i < 0 {
-				return fmt.Errorf("%q is not one of %s", v, strings.Join(words, ", "))
-			}
-			put(s, i)
-			return nil
-		}}
+func toggle(name, help string, of []string, at func(*Settings) *bool) setting.Of[Settings] {
+	return setting.Value(name, "", "yes|no", help, at, func(v string) (bool, error) {
+		switch v {
+		case "yes", "true", "on", "1":
+			return true, nil
+		case "no", "false", "off", "0":
+			return false, nil
+		}
+		return false, fmt.Errorf("%q is neither yes nor no", v)
+	}, func(on bool) string {
+		if on {
+			return "yes"
+		}
+		return "no"
+	}).On(of...)
+}
+
+func choice[V ~uint8](name, help string, of, words []string, at func(*Settings) *V) setting.Of[Settings] {
+	return setting.Value(name, "", strings.Join(words, "|"), help, at, func(v string) (V, error) {
+		i := slices.Index(words, v)
+		if i < 0 {
+			return 0, fmt.Errorf("%q is not one of %s", v, strings.Join(words, ", "))
+		}
+		return V(i), nil
+	}, func(v V) string { return words[v] }).On(of...)
 }

@@ -12,13 +12,13 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 	for _, controller := range Names() {
 		for _, p := range params {
 			s := Defaults(controller, "root.default")
-			if !p.concerns(controller) {
-				if err := s.Set(controller, p.Name, p.get(&s)); err == nil {
+			if !concerns(&p, controller) {
+				if err := s.Set(controller, p.Name, p.Get(&s)[0]); err == nil {
 					t.Errorf("%s takes %s, which it does not read", controller, p.Name)
 				}
 				continue
 			}
-			if err := s.Set(controller, p.Name, p.get(&s)); err != nil {
+			if err := s.Set(controller, p.Name, p.Get(&s)[0]); err != nil {
 				t.Errorf("%s: %v", controller, err)
 			}
 			if d := Defaults(controller, "root.default"); s != d {
@@ -30,14 +30,14 @@ func TestParamsReadBackWhatTheySay(t *testing.T) {
 
 // Every field of the settings has a parameter, except those that the yard or the command gives.
 func TestEverySettingHasAName(t *testing.T) {
-	given := map[string]bool{"Queue": true, "Limit": true, "Least": true, "Min": true, "Max": true, "Service": true}
+	given := map[string]bool{"Queue": true, "Limit": true, "Minimum": true, "Min": true, "Max": true, "Service": true}
 	other := map[string]string{"value": "0.3", "idle-target": "0.3", "start": "0.3", "inc": "0.3", "dec": "0.3", "weight-current": "0.3", "band-low": "0.3", "band-high": "0.3",
 		"smoothing": "sma", "ties": "latest", "am": "7"}
 	for i := range params {
 		p := &params[i]
 		controller := "cbt"
-		if len(p.of) > 0 {
-			controller = p.of[0]
+		if len(p.For) > 0 {
+			controller = p.For[0]
 		}
 		s := Defaults(controller, "")
 		before := fields(s)
@@ -45,7 +45,7 @@ func TestEverySettingHasAName(t *testing.T) {
 		switch {
 		case ok:
 		case p.Value == "yes|no":
-			if v = "yes"; p.get(&s) == "yes" {
+			if v = "yes"; p.Get(&s)[0] == "yes" {
 				v = "no"
 			}
 		case p.Value == "TIME":

@@ -66,7 +66,7 @@ func TestRefuses(t *testing.T) {
 				if len(do) > 0 || d.Kind != Refuse || !strings.Contains(d.Why, c.why) {
 					t.Fatalf("%s, %s: %v; %v", who, c.name, do, d)
 				}
-				if want := y.c.(*loop).set.Look << min(i, 4); again != want {
+				if want := y.c.(*loop).set.Interval << min(i, 4); again != want {
 					t.Fatalf("%s, %s: looks again in %v, want %v", who, c.name, again, want)
 				}
 				y.now += again

@@ -2,7 +2,6 @@ package marp
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -27,9 +26,8 @@ func Entries() (list []steer.Entry) {
 		e.New = func(su *steer.Setup) (steer.Steerer, error) { return newFor(t.name, su) }
 		d := Defaults(t.name, "")
 		for _, p := range params {
-			if p.concerns(t.name) {
-				p.Default = p.get(&d)
-				e.Params = append(e.Params, p.Param)
+			if concerns(&p, t.name) {
+				e.Params = append(e.Params, steer.Param{Name: p.Name, Value: p.Value, Default: p.Get(&d)[0], Help: p.Help})
 			}
 		}
 		list = append(list, e)
@@ -40,15 +38,11 @@ func Entries() (list []steer.Entry) {
 // newFor makes the named controller for an engine and a person's settings.
 func newFor(name string, su *steer.Setup) (steer.Steerer, error) {
 	s := Defaults(name, su.Queue).On(su.Limit).Within(su.Bounds)
-	if s.Least, s.Seed = su.Minimum, su.Seed; su.Observe {
+	if s.Minimum, s.Seed = su.Minimum, su.Seed; su.Observe {
 		s.TakeOver = unit.Millisecond // its actions never take effect: every sample starts from the actual value
 	}
-	for _, pair := range su.Set {
-		key, value, _ := strings.Cut(pair, "=")
-		key = strings.TrimSpace(key)
-		if err := s.Set(name, key, value); err != nil {
-			return nil, &steer.SettingError{Name: key, Err: err}
-		}
+	if err := su.Each(func(key, value string) error { return s.Set(name, key, value) }); err != nil {
+		return nil, err
 	}
 	c, err := New(name, s)
 	if v := s.Value; err == nil && name == "static" && (v < s.Min || v > s.Max) {
@@ -76,7 +70,7 @@ func (c *loop) Found(q *steer.Queue) string {
 	case am.IsZero():
 		return share + fmt.Sprintf(" of %v; the number of jobs it admits is known once a job is there", q.Capacity)
 	}
-	n := c.set.Limit.Slots(q.Capacity, am, c.set.Least, q.AMShare)
+	n := c.set.Limit.Slots(q.Capacity, am, c.set.Minimum, q.AMShare)
 	return share + fmt.Sprintf(" of %v: room for %d %s of %v", q.Capacity, n, plural(int(n), "AM", "AMs"), am)
 }
 

@@ -12,16 +12,16 @@ import (
 type sampler struct {
 	*Idling
 	*Sampling
-	arms    *arms // nil: cbtws
-	lockout bool  // a sample was taken; housekeeping is due
-	resting bool  // the lockout ends with this step
-	mean    float64
-	d       float64 // smoothed; a whole number unless not smoothed
-	at      unit.Time
-	any     bool // a sample was taken before
-	before  map[string]float64
-	missed  int // consecutive idle samples that admitted nobody
-	tracker int
+	arms      *arms // nil: cbtws
+	lockout   bool  // a sample was taken; housekeeping is due
+	resting   bool  // the lockout ends with this step
+	mean      float64
+	d         float64   // smoothed; a whole number unless not smoothed
+	sampledAt unit.Time // the last one
+	any       bool      // a sample was taken before
+	before    map[string]float64
+	missed    int // consecutive idle samples that admitted nobody
+	tracker   int
 }
 
 func (s *sampler) begin(c *loop, _ *view) {
@@ -48,11 +48,11 @@ func (s *sampler) decide(c *loop, v *view) (move, unit.Time) {
 			k.mean = false
 		}
 	}
-	return m, c.set.Look
+	return m, c.set.Interval
 }
 
 func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
-	again = c.set.Look
+	again = c.set.Interval
 	mean, raw, n := s.measure(c, v)
 	if n == 0 {
 		m.why = fmt.Sprintf("%d %% idle, no job has made progress yet", v.idle)
@@ -76,7 +76,7 @@ func (s *sampler) sample(c *loop, v *view) (m move, again unit.Time) {
 		admit = s.hit(c, v, d-before, first)
 	}
 	if s.arms != nil || v.pending > 0 { // cbtws keeps the older sample while nothing waits
-		s.mean, s.d, s.at, s.any = mean, d, v.now, true
+		s.mean, s.d, s.sampledAt, s.any = mean, d, v.now, true
 		s.remember(c, v)
 	}
 	m.why = fmt.Sprintf("%d %% idle, smoothed progress %v after %v%s", v.idle, d, before, s.asked(c))
@@ -161,7 +161,7 @@ func (s *sampler) measure(c *loop, v *view) (mean, raw float64, n int) {
 		}
 		raw = own / float64(both)
 	}
-	if gap := v.now - s.at; s.PerSample > 0 && s.any && gap > 0 {
+	if gap := v.now - s.sampledAt; s.PerSample > 0 && s.any && gap > 0 {
 		raw *= float64(s.PerSample) / float64(gap)
 	}
 	return mean, raw, n

@@ -22,14 +22,14 @@ const (
 // Settings are a controller's parameters: those of the common loop, and those of each controller. Defaults gives the
 // source's, with Headroom; every other switch is off there.
 type Settings struct {
-	Queue string // the queue to steer
-	Limit steer.AMLimit
-	Least unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
-	AM    unit.Resources // size of an AM; zero: the largest seen
-	Min   float64        // lower bound; 0: one AM's share
-	Max   float64        // upper bound
+	Queue   string // the queue to steer
+	Limit   steer.AMLimit
+	Minimum unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
+	AM      unit.Resources // size of an AM; zero: the largest seen
+	Min     float64        // lower bound; 0: one AM's share
+	Max     float64        // upper bound
 
-	Look          unit.Time // sampling interval, over which idle processors are measured
+	Interval      unit.Time // sampling interval, over which idle processors are measured
 	AfterIncrease unit.Time // further wait after a raise, for it to take effect
 	Settle, Warm  unit.Time // waits at the start: after the first job was seen, and before the first sample that may act
 	MaxAge        unit.Time // older snapshots are not acted on
@@ -100,8 +100,8 @@ type Fixed struct{ Value float64 }
 // Defaults are the settings of the named controller for one queue; an unknown name has those of cbt.
 func Defaults(name, queue string) Settings {
 	s := Settings{
-		Queue: queue, Limit: steer.FairAM, Least: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
-		Look: unit.Second, AfterIncrease: 30 * unit.Second, Settle: 5 * unit.Second, Warm: 10 * unit.Second,
+		Queue: queue, Limit: steer.FairAM, Minimum: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
+		Interval: unit.Second, AfterIncrease: 30 * unit.Second, Settle: 5 * unit.Second, Warm: 10 * unit.Second,
 		MaxAge: 10 * unit.Second, TakeOver: 30 * unit.Second,
 		Idling:      Idling{IdleAbove: 15, DropFrom: 90},
 		Sampling:    Sampling{CountFrom: 1, Lockout: 15 * unit.Second, NothingWaits: 20 * unit.Second, Current: 0.40, Previous: 0.60},
@@ -118,9 +118,9 @@ func Defaults(name, queue string) Settings {
 		s.Slots, s.Settle, s.Warm, s.AfterIncrease = true, 0, 0, 0
 	case "kalman-mem":
 		s.Limit, s.Min = steer.CapacityAM, 0.1
-		s.Look, s.Settle, s.Warm, s.AfterIncrease = 1001*unit.Millisecond, 0, 0, 0
+		s.Interval, s.Settle, s.Warm, s.AfterIncrease = 1001*unit.Millisecond, 0, 0, 0
 	case "static":
-		s.Look, s.Settle, s.Warm, s.AfterIncrease = 10*unit.Second, 0, 0, 0
+		s.Interval, s.Settle, s.Warm, s.AfterIncrease = 10*unit.Second, 0, 0, 0
 	}
 	return s
 }
@@ -167,7 +167,7 @@ func (s *Settings) Check(name string) error {
 		return bad("name the queue")
 	case s.Limit.Property == "":
 		return bad("the scheduler has no AM share that could be moved")
-	case s.AM.Mem < 0 || s.AM.Cores < 0 || s.Least.Mem < 0 || s.Least.Cores < 0:
+	case s.AM.Mem < 0 || s.AM.Cores < 0 || s.Minimum.Mem < 0 || s.Minimum.Cores < 0:
 		return bad("a size is negative")
 	case s.Steps != Steps{} && !(s.Steps.Inc > 0 && s.Steps.Dec >= 0 && s.Steps.Start > 0 && share(s.Steps.Inc) && share(s.Steps.Dec) && share(s.Steps.Start)):
 		return bad("steps %v: each is a share from 0 to 1; give all or none", s.Steps)
@@ -175,9 +175,9 @@ func (s *Settings) Check(name string) error {
 		return bad("bounds %v to %v: they lie within 0 and 1", s.Min, s.Max)
 	case s.IdleAbove < 0 || s.IdleAbove > 99 || s.DropFrom < 1 || s.DropFrom > 100 || s.CountFrom < 0 || s.CountFrom > 100:
 		return bad("a percentage lies outside 0 to 100")
-	case s.Look < unit.Millisecond || min(s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) < 0:
-		return bad("a wait is negative, or looks are closer than a millisecond")
-	case max(s.Look, s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) > unit.Day:
+	case s.Interval < unit.Millisecond || min(s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) < 0:
+		return bad("a wait is negative, or samples are closer than a millisecond")
+	case max(s.Interval, s.AfterIncrease, s.Lockout, s.NothingWaits, s.Settle, s.Warm, s.PerSample) > unit.Day:
 		return bad("a wait is longer than a day")
 	case !share(s.Current) || !share(s.Previous) || math.Abs(s.Current+s.Previous-1) > 1e-9:
 		return bad("weights %v and %v do not sum to 1", s.Current, s.Previous)

@@ -205,7 +205,7 @@ func TestCheck(t *testing.T) {
 		func(s *Settings) { s.Min = 0.9; s.Max = 0.5 },
 		func(s *Settings) { s.Max = math.NaN() },
 		func(s *Settings) { s.IdleAbove = 100 },
-		func(s *Settings) { s.Look = 0 },
+		func(s *Settings) { s.Interval = 0 },
 		func(s *Settings) { s.Lockout = -1 },
 		func(s *Settings) { s.Warm = unit.Never },
 		func(s *Settings) { s.Current = 0.5 },

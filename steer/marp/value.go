@@ -15,7 +15,7 @@ func (c *loop) measure(v *view) (why string) {
 		v.share = c.set.Limit.Of(v.capacity, c.am)
 	}
 	// Steps stay for a batch, else what is given back would not be what was taken; unless another AM size makes them meaningless.
-	if c.set.Steps == (Steps{}) && v.share > 0 && (c.at != acting || v.share > 2*c.stepped || v.share < c.stepped/2) {
+	if c.set.Steps == (Steps{}) && v.share > 0 && (c.phase != acting || v.share > 2*c.stepped || v.share < c.stepped/2) {
 		c.steps, c.stepped = Derive(v.share), v.share
 	}
 	_, plain := c.controller.(sizeless)
@@ -42,7 +42,7 @@ func (c *loop) grain(v *view) float64 {
 	if !c.set.Limit.Whole || v.capacity.Mem <= 0 {
 		return c.finest
 	}
-	return max(c.finest, float64(c.set.Least.Mem)/float64(v.capacity.Mem))
+	return max(c.finest, float64(c.set.Minimum.Mem)/float64(v.capacity.Mem))
 }
 
 // sync determines the value in force.

@@ -123,7 +123,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 	}
 	if v.am.Mem > 0 {
-		v.am.Mem, v.am.Cores = steer.RoundUp(v.am.Mem, s.Least.Mem), max(v.am.Cores, s.Least.Cores)
+		v.am.Mem, v.am.Cores = steer.RoundUp(v.am.Mem, s.Minimum.Mem), max(v.am.Cores, s.Minimum.Cores)
 		v.share = s.Limit.Of(v.capacity, v.am)
 	}
 }

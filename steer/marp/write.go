@@ -14,8 +14,8 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 	}
 	want, k, recount := c.value, c.k, false
 	switch {
-	case m.to > 0:
-		want = m.to
+	case m.value > 0:
+		want = m.value
 	case m.up == 0 && m.down == 0: // the value may be finer than what we write
 		c.said.Why += m.why
 		return nil
@@ -38,7 +38,7 @@ func (c *loop) apply(v *view, m move) []steer.Action {
 	}
 	if held := min(max(want, lower), c.set.Max); held != want {
 		m.why += fmt.Sprintf("; held at %v instead of %v", held, want)
-		want, recount = held, c.set.Slots && m.to == 0
+		want, recount = held, c.set.Slots && m.value == 0
 	}
 	// Clamping to a bound must neither reverse the direction nor admit jobs when none waits.
 	if want == c.value || rises != (want > c.value) || rises && v.pending == 0 {
@@ -85,11 +85,11 @@ func (c *loop) action(value float64, why string) steer.Action {
 func (c *loop) NotMade(steer.Action) {
 	c.written = -c.set.TakeOver
 	c.undone++
-	c.due = max(c.due, c.last+c.set.Look<<min(c.undone, 6)) // failed writes back off exponentially
+	c.due = max(c.due, c.last+c.set.Interval<<min(c.undone, 6)) // failed writes back off exponentially
 	if c.did == Set {
 		c.wrote = false
 	}
-	c.unfinished = c.at == waiting && c.did == Lower
+	c.unfinished = c.phase == waiting && c.did == Lower
 	if l, ok := c.controller.(corrected); ok && c.did == Raise {
 		l.notMade()
 	}

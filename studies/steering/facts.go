@@ -295,7 +295,7 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 // settings are a controller's settings for the simulator: the same numbers that the command gets.
 func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settings {
 	d := marp.Defaults(policy, queue).On(rule)
-	d.Least = unit.Resources{Mem: int64(s.MinMB), Cores: 1}
+	d.Minimum = unit.Resources{Mem: int64(s.MinMB), Cores: 1}
 	d.Max = 0.9
 	for name, w := range s.waits(policy, scheduler) {
 		*waitsOf(&d)[name] = unit.Time(w.Microseconds())

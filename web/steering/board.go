@@ -182,7 +182,7 @@ func (b *Board) Observe(e drive.Event) {
 	if e.Snapshot != nil {
 		b.see(e.Snapshot)
 	}
-	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && conf.SameQueue(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
+	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && conf.QueueNamesMatch(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
 	switch e.Kind {
 	case drive.Decided:
 		n.Sees, n.LastGood, n.Trouble = true, e.At, ""
@@ -257,10 +257,10 @@ func (b *Board) see(s *steer.Snapshot) {
 	names := strings.Split(b.about.Queue, ", ")
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		if slices.ContainsFunc(names, func(name string) bool { return conf.SameQueue(q.Name, name) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return conf.QueueNamesMatch(q.Name, name) }) {
 			n.Pending, n.Running = n.Pending+q.Waiting, n.Running+q.Running
 			n.Queues = append(n.Queues, Queue{q.Name, q.Running, q.Waiting, q.Containers})
-			if q.AMShare != 0 && conf.SameQueue(q.Name, names[0]) {
+			if q.AMShare != 0 && conf.QueueNamesMatch(q.Name, names[0]) {
 				n.InForce = Number(q.AMShare)
 			}
 		}

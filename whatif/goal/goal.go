@@ -94,7 +94,7 @@ func (g Goal) Measure(r *result.Run) (value float64, jobs int64) {
 	if g.Queue != All {
 		k := slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return o.Name == g.Queue })
 		if k < 0 {
-			k = slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return conf.SameQueue(o.Name, g.Queue) })
+			k = slices.IndexFunc(r.ByQueue, func(o result.Group) bool { return conf.QueueNamesMatch(o.Name, g.Queue) })
 		}
 		if k < 0 {
 			return math.NaN(), 0

@@ -86,7 +86,7 @@ type Selection struct {
 }
 
 func (s *Selection) names(id, queue string) bool {
-	return id == s.ID || s.Queue != "" && conf.SameQueue(queue, s.Queue)
+	return id == s.ID || s.Queue != "" && conf.QueueNamesMatch(queue, s.Queue)
 }
 
 // Eta predicts when applications start and end.

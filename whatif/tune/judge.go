@@ -27,7 +27,7 @@ func newJudge(a *Aim, runs []*result.Run) judge {
 	j := append(judge{{Goal: a.Goal}}, a.Keep...)
 	for _, r := range runs {
 		for _, q := range r.ByQueue {
-			if q.Elapsed.Count > 0 && !slices.ContainsFunc(j, func(b goal.Bound) bool { return conf.SameQueue(b.Queue, q.Name) }) {
+			if q.Elapsed.Count > 0 && !slices.ContainsFunc(j, func(b goal.Bound) bool { return conf.QueueNamesMatch(b.Queue, q.Name) }) {
 				j = append(j, goal.Bound{Goal: goal.Goal{Statistic: a.Goal.Statistic, Figure: a.Goal.Figure, Queue: q.Name}, Limit: a.Others})
 			}
 		}

@@ -135,7 +135,9 @@ func (w *Watch) Add(apps []App, elapsed time.Duration) {
 	}
 }
 
-func in(a *App, g goal.Goal) bool { return g.Queue == goal.All || conf.SameQueue(a.Queue, g.Queue) }
+func in(a *App, g goal.Goal) bool {
+	return g.Queue == goal.All || conf.QueueNamesMatch(a.Queue, g.Queue)
+}
 
 // Figure is a goal before and since the change.
 type Figure struct {

@@ -70,15 +70,15 @@ func parse(line []byte, e *event) error {
 		n++
 	}
 	var err error
-	number := func(what string, text []byte, least, most int64) int64 {
+	number := func(what string, text []byte, lo, hi int64) int64 {
 		if err != nil {
 			return 0
 		}
 		v, bad := strconv.ParseInt(string(text), 10, 64)
 		if bad != nil {
 			err = fmt.Errorf("%s: %q is not a whole number", what, input.Clip(text))
-		} else if v < least || v > most {
-			err = fmt.Errorf("%s: %d is not between %d and %d", what, v, least, most)
+		} else if v < lo || v > hi {
+			err = fmt.Errorf("%s: %d is not between %d and %d", what, v, lo, hi)
 		}
 		return v
 	}
@@ -92,11 +92,11 @@ func parse(line []byte, e *event) error {
 		}
 		return v
 	}
-	optional := func(what string, text []byte, most int64) int64 {
+	optional := func(what string, text []byte, hi int64) int64 {
 		if len(text) == 0 {
 			return 0
 		}
-		return number(what, text, 0, most)
+		return number(what, text, 0, hi)
 	}
 	var kindAt int
 	switch n {

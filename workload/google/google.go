@@ -8,7 +8,7 @@
 //     shares of its largest machine, so they are multiplied by a machine size that is assumed (Options.Machine);
 //   - lengths: from a task's last SCHEDULE to its end. Up to 32 tasks are kept as a list, more as a quantile table;
 //   - a job without task events in the parts read becomes one task, from the job's SCHEDULE (or SUBMIT) to its end;
-//   - a job that does not end in the parts read is dropped, or kept up to the last event (Options.Cut).
+//   - a job that does not end in the parts read is dropped.
 //
 // Time 0 in the trace means before its start, 2^63-1 after its end. The workload starts at the first other event.
 //
@@ -31,9 +31,7 @@ import (
 // Options supplies what the trace lacks.
 type Options struct {
 	Machine      unit.Resources // the largest machine, which requests are shares of; zero: 64 GiB and 32 vcores
-	Cut          bool           // keep jobs that do not end in the parts read, as if they ended with the last event
 	FinishedOnly bool           // drop jobs that were killed, failed or lost instead of replaying the time they took
-	Bands        bool           // queues free, batch and production by priority (0-1, 2-8, 9 and up); else all in default
 	MaxOpen      int            // jobs and tasks open at the same time; 0: five million
 	MaxJobs      int            // jobs in all; 0: five million
 }
@@ -136,7 +134,7 @@ func (r *Reader) Assumptions() []string { return r.opt.Assumptions() }
 
 // Notes lists what was read, kept and dropped; complete once Next was called.
 func (r *Reader) Notes() []workload.Note {
-	n := &r.join.n
+	n := &r.join.counts
 	all := []workload.Note{
 		{Text: "parts of job_events read", Count: r.parts.tables[jobTable]},
 		{Text: "parts of task_events read", Count: r.parts.tables[taskTable]},
@@ -147,7 +145,6 @@ func (r *Reader) Notes() []workload.Note {
 		{Text: "jobs kept that were killed, failed or lost: replayed for the time they took", Count: n.unsuccessful},
 		{Text: "jobs kept without task events in these parts: taken as one task each", Count: n.noTasks},
 		{Text: "jobs kept that were there before the first event: submitted at 0, with lengths cut at the start", Count: n.early},
-		{Text: "jobs kept that do not end in these parts: cut at the last event", Count: n.cut},
 		{Text: "jobs dropped because they do not end in these parts", Count: n.unfinished},
 		{Text: "jobs dropped because they were killed, failed or lost", Count: n.dropped},
 		{Text: "jobs dropped because nothing of them ever ran", Count: n.neverRan},

@@ -43,10 +43,8 @@ func TestJoin(t *testing.T) {
 			"3 carol/probe default class0 prio 0 at 10 s: 1 x (1024 MiB, 1 vcore) constant []50 s seen 12 s-62 s KILLED",
 			"4 bob/wordcount default class1 prio 0 at 50 s: 1 x (1024 MiB, 1 vcore) constant []39 s seen 51 s-90 s FAILED",
 		}},
-		"cut": {Options{Cut: true, FinishedOnly: true, Bands: true}, []string{
-			"1 alice/service production class3 prio 9 at 0 s: 1 x (1024 MiB, 1 vcore) constant []1.7 min seen 0 s-1.7 min SUCCESS",
-			"2 bob/wordcount batch class1 prio 2 at 0 s: 2 x (4096 MiB, 2 vcores) list [10 s 33 s]0 s seen 0 s-40 s SUCCESS",
-			"6 erin/late free class2 prio 0 at 1.7 min: 1 x (1024 MiB, 1 vcore) constant []0 s seen 1.7 min-1.7 min SUCCESS",
+		"finished": {Options{FinishedOnly: true}, []string{
+			"2 bob/wordcount default class1 prio 2 at 0 s: 2 x (4096 MiB, 2 vcores) list [10 s 33 s]0 s seen 0 s-40 s SUCCESS",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +223,7 @@ func FuzzGoogle(f *testing.F) {
 	}
 	data, _ := os.ReadFile(fixture[1])
 	f.Add([]byte("0,,1,0,u,0,n,l\n9223372036854775807,,1,4,u,0,n,l\n"), data, true)
-	f.Fuzz(func(t *testing.T, a, b []byte, cut bool) {
+	f.Fuzz(func(t *testing.T, a, b []byte, finishedOnly bool) {
 		var parts []Part
 		for i, data := range [][]byte{a, b} {
 			Sniff(data)
@@ -235,7 +233,7 @@ func FuzzGoogle(f *testing.F) {
 			}
 			parts = append(parts, Part{File: file})
 		}
-		r, err := OpenParts(parts, Options{Cut: cut, MaxOpen: 1000})
+		r, err := OpenParts(parts, Options{FinishedOnly: finishedOnly, MaxOpen: 1000})
 		if err != nil {
 			return
 		}

@@ -21,21 +21,21 @@ const (
 
 // job is the state of a job that has not ended.
 type job struct {
-	id             int64
-	user, name     string
-	class          int
-	priority       int
-	submit         int64 // unknown until seen
-	scheduled      int64
-	ended          int64
-	end            kind
-	cpu, mem       float64
-	tasks          map[int64]task // open ones, by number
-	ran            []ran          // ended ones, possibly a sample
-	runs           int64          // how many ended
-	hasEvents      bool           // job events were seen, not only task events
-	lastTask       int64          // time of the last task event
-	shortest, most unit.Time
+	id                int64
+	user, name        string
+	class             int
+	priority          int
+	submit            int64 // unknown until seen
+	scheduled         int64
+	ended             int64
+	end               kind
+	cpu, mem          float64
+	tasks             map[int64]task // open ones, by number
+	ran               []ran          // ended ones, possibly a sample
+	runs              int64          // how many ended
+	hasEvents         bool           // job events were seen, not only task events
+	lastTask          int64          // time of the last task event
+	shortest, longest unit.Time
 }
 
 // task is one that may still run.
@@ -50,8 +50,8 @@ type ran struct {
 }
 
 type counts struct {
-	kept, unsuccessful, noTasks, early, cut, unfinished, dropped, neverRan int64
-	tasks, taskCut, retried, missing, tooLarge, late                       int64
+	kept, unsuccessful, noTasks, early, unfinished, dropped, neverRan int64
+	tasks, taskCut, retried, missing, tooLarge, late                  int64
 }
 
 type join struct {
@@ -61,10 +61,9 @@ type join struct {
 	ending []*job             // in the order of their ends
 	tasks  int                // open ones
 	start  int64              // time of the first event inside the trace
-	last   int64              // of the last
 	done   []*workload.Job
 	text   map[string]string
-	n      counts
+	counts counts
 }
 
 func newJoin(opt Options) *join {
@@ -76,19 +75,18 @@ func (n *join) take(e *event) error {
 		if n.start == unknown {
 			n.start = e.time
 		}
-		n.last = e.time
 		for len(n.ending) > 0 && n.ending[0].ended+settle < e.time {
 			n.put(n.ending[0])
 			n.ending = n.ending[1:]
 		}
 	}
 	if e.missing {
-		n.n.missing++
+		n.counts.missing++
 	}
 	j := n.open[e.job]
 	if j == nil {
 		if _, gone := n.gone[e.job]; gone {
-			n.n.late++
+			n.counts.late++
 			return nil
 		}
 		if len(n.open)+n.tasks >= n.opt.MaxOpen {
@@ -134,7 +132,7 @@ func (n *join) taskEvent(j *job, e *event) error {
 		j.submit = e.time
 	}
 	if e.cpu > 1 || e.mem > 1 {
-		n.n.tooLarge++
+		n.counts.tooLarge++
 	}
 	j.cpu, j.mem = max(j.cpu, min(e.cpu, 1)), max(j.mem, min(e.mem, 1))
 	j.priority = max(j.priority, e.priority)
@@ -148,7 +146,7 @@ func (n *join) taskEvent(j *job, e *event) error {
 	switch e.kind {
 	case schedule:
 		if t.attempt != unknown {
-			n.n.retried++
+			n.counts.retried++
 		}
 		t = task{since: e.time, attempt: unknown}
 	case evict, fail, lost:
@@ -191,22 +189,22 @@ func (n *join) tooMany() error {
 	return fmt.Errorf("more than %d jobs and tasks are open at once: raise the limit or read fewer parts", n.opt.MaxOpen)
 }
 
-// at converts a time of the trace to the workload's clock.
-func (n *join) at(t int64) unit.Time {
+// sinceStart converts a time of the trace to the workload's clock.
+func (n *join) sinceStart(t int64) unit.Time {
 	if t <= n.start || n.start == unknown {
 		return 0
 	}
 	return unit.Time(t - n.start)
 }
 
-func (n *join) between(from, to int64) unit.Time { return max(0, n.at(to)-n.at(from)) }
+func (n *join) between(from, to int64) unit.Time { return max(0, n.sinceStart(to)-n.sinceStart(from)) }
 
 // add records the length of a task. Beyond sampleUpTo, a uniform sample and the extremes are kept.
 func (j *job) add(task int64, length unit.Time) {
 	if j.runs == 0 {
-		j.shortest, j.most = length, length
+		j.shortest, j.longest = length, length
 	}
-	j.shortest, j.most = min(j.shortest, length), max(j.most, length)
+	j.shortest, j.longest = min(j.shortest, length), max(j.longest, length)
 	if len(j.ran) < sampleUpTo {
 		j.ran = append(j.ran, ran{task, length})
 	} else if at := workload.Seed(uint64(j.id), uint64(j.runs)) % uint64(j.runs+1); at < sampleUpTo {

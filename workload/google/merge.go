@@ -11,11 +11,11 @@ import (
 // merge walks the events of all parts by time. A part is peeked at once at the start, for its table and
 // first time, and is opened only when the walk reaches it: a thousand parts need few open files.
 type merge struct {
-	heap   heap.Heap[*cursor]
-	at     *cursor // whose event was returned last
-	tables [tables]int64
-	events [tables]int64
-	empty  int64
+	heap    heap.Heap[*cursor]
+	current *cursor // whose event was returned last
+	tables  [tables]int64
+	events  [tables]int64
+	empty   int64
 }
 
 // cursor is a position in one part.
@@ -88,8 +88,8 @@ func newCursor(p Part, order int) (*cursor, error) {
 
 // next returns the next event, valid until the call after.
 func (m *merge) next() (*event, bool, error) {
-	if c := m.at; c != nil {
-		m.at = nil
+	if c := m.current; c != nil {
+		m.current = nil
 		more, err := c.advance()
 		switch {
 		case err != nil:
@@ -120,7 +120,7 @@ func (m *merge) next() (*event, bool, error) {
 			m.heap.Fix()
 			continue
 		}
-		m.at = c
+		m.current = c
 		m.events[c.table]++
 		return &c.e, true, nil
 	}
@@ -129,10 +129,10 @@ func (m *merge) next() (*event, bool, error) {
 
 // where names the line of the event returned last.
 func (m *merge) where() string {
-	if m.at == nil {
+	if m.current == nil {
 		return "google trace"
 	}
-	return fmt.Sprintf("%s:%d", m.at.name, m.at.lines.Line())
+	return fmt.Sprintf("%s:%d", m.current.name, m.current.lines.Line())
 }
 
 // advance reads the next event of a part that is open.

@@ -19,16 +19,11 @@ func (n *join) finish() []*workload.Job {
 	}
 	n.ending = nil
 	for _, j := range slices.SortedFunc(maps.Values(n.open), func(a, b *job) int { return cmp.Compare(a.id, b.id) }) {
-		switch {
-		case !j.hasEvents && len(j.tasks) == 0 && j.runs > 0:
-			j.ended, j.end = j.lastTask, finish // only its tasks are known, and all of them ended
-		case n.opt.Cut && n.last > 0:
-			j.ended, j.end = n.last, finish
-			n.n.cut++
-		default:
-			n.n.unfinished++
+		if j.hasEvents || len(j.tasks) > 0 || j.runs == 0 {
+			n.counts.unfinished++
 			continue
 		}
+		j.ended, j.end = j.lastTask, finish // only its tasks are known, and all of them ended
 		n.put(j)
 	}
 	n.open, n.text, n.gone = nil, nil, nil
@@ -44,7 +39,7 @@ func (n *join) put(j *job) {
 	open := len(j.tasks)
 	n.tasks -= open
 	if n.opt.FinishedOnly && j.end != finish {
-		n.n.dropped++
+		n.counts.dropped++
 		return
 	}
 	seen := j.lastTask != unknown || open > 0
@@ -54,14 +49,14 @@ func (n *join) put(j *job) {
 		switch t := j.tasks[number]; {
 		case t.since != unknown:
 			j.add(number, n.between(t.since, j.ended))
-			n.n.taskCut++
+			n.counts.taskCut++
 		case t.attempt != unknown:
 			j.add(number, t.attempt)
 		}
 	}
 	if !seen && j.hasEvents {
 		if j.scheduled == unknown && j.end != finish {
-			n.n.neverRan++
+			n.counts.neverRan++
 			return
 		}
 		from := j.scheduled
@@ -69,55 +64,43 @@ func (n *join) put(j *job) {
 			from = j.submit
 		}
 		j.add(0, n.between(from, j.ended))
-		n.n.noTasks++
+		n.counts.noTasks++
 		tasks = 1
 	}
 	if j.runs == 0 {
-		n.n.neverRan++
+		n.counts.neverRan++
 		return
 	}
 	n.keep(j, tasks)
 }
 
 func (n *join) keep(j *job, tasks int64) {
-	n.n.kept++
-	n.n.tasks += tasks
+	n.counts.kept++
+	n.counts.tasks += tasks
 	outcome := map[kind]string{finish: "SUCCESS", kill: "KILLED", fail: "FAILED", lost: "LOST", evict: "EVICTED"}[j.end]
 	if j.end != finish {
-		n.n.unsuccessful++
+		n.counts.unsuccessful++
 	}
 	if j.submit <= 0 {
-		n.n.early++
+		n.counts.early++
 	}
 	launch := j.scheduled
 	if launch == unknown {
 		launch = j.submit
 	}
 	n.done = append(n.done, &workload.Job{
-		ID: strconv.FormatInt(j.id, 10), Name: j.name, User: j.user, Queue: n.queue(j.priority),
-		Class: "class" + strconv.Itoa(j.class), Submit: n.at(j.submit), Priority: j.priority,
+		ID: strconv.FormatInt(j.id, 10), Name: j.name, User: j.user, Queue: "default",
+		Class: "class" + strconv.Itoa(j.class), Submit: n.sinceStart(j.submit), Priority: j.priority,
 		Stages: []workload.Stage{{
 			Name: "tasks", Kind: workload.Other, Tasks: tasks, Ask: n.ask(j), Length: j.lengths(tasks),
 		}},
-		Observed: &workload.Observed{Launch: n.at(launch), Finish: n.at(j.ended), Outcome: outcome},
+		Observed: &workload.Observed{Launch: n.sinceStart(launch), Finish: n.sinceStart(j.ended), Outcome: outcome},
 	})
 }
 
-func (n *join) queue(priority int) string {
-	switch {
-	case !n.opt.Bands:
-		return "default"
-	case priority <= 1:
-		return "free"
-	case priority <= 8:
-		return "batch"
-	}
-	return "production"
-}
-
 func (n *join) ask(j *job) unit.Resources {
-	scale := func(share float64, whole, least int64) int64 {
-		return max(least, int64(math.Ceil(share*float64(whole))))
+	scale := func(share float64, whole, minimum int64) int64 {
+		return max(minimum, int64(math.Ceil(share*float64(whole))))
 	}
 	return unit.Resources{
 		Mem:   scale(j.mem, n.opt.Machine.Mem, cluster.Unit.Mem),
@@ -149,6 +132,6 @@ func (j *job) lengths(tasks int64) workload.Lengths {
 		}
 		values[i] = j.ran[at].length
 	}
-	values[0], values[size-1] = j.shortest, j.most
+	values[0], values[size-1] = j.shortest, j.longest
 	return workload.Lengths{Kind: workload.Quantiles, Values: values}
 }

@@ -90,7 +90,7 @@ func (j *JSON) scanString(keep bool) error {
 			n++
 		}
 		if size += n; size > MaxJSONToken {
-			return j.Errorf("%stext of more than %d bytes: refused", j.of(), MaxJSONToken)
+			return j.Errorf("%stext of more than %d bytes: refused", j.member(), MaxJSONToken)
 		}
 		if keep {
 			j.tok = append(j.tok, part[:n]...)
@@ -109,7 +109,7 @@ func (j *JSON) scanString(keep bool) error {
 			}
 			size += 2
 		default:
-			return j.Errorf("%s%s inside text: is a quote missing?", j.of(), show(c))
+			return j.Errorf("%s%s inside text: is a quote missing?", j.member(), show(c))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (j *JSON) scanEscape(keep bool) error {
 		return j.cut(err)
 	}
 	if !strings.ContainsRune(`"\/bfnrtu`, rune(c)) {
-		return j.Errorf("%s\\ before %s inside text", j.of(), show(c))
+		return j.Errorf("%s\\ before %s inside text", j.member(), show(c))
 	}
 	if keep {
 		j.tok = append(j.tok, '\\', c)
@@ -135,7 +135,7 @@ func (j *JSON) scanEscape(keep bool) error {
 			return j.cut(err)
 		}
 		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
-			return j.Errorf("%s%s after \\u inside text", j.of(), show(c))
+			return j.Errorf("%s%s after \\u inside text", j.member(), show(c))
 		}
 		if keep {
 			j.tok = append(j.tok, c)
@@ -162,14 +162,14 @@ func (j *JSON) scanNumber() error {
 		j.tok = append(j.tok, part[:n]...)
 		j.pos += n
 		if len(j.tok) > MaxJSONToken {
-			return j.Errorf("%sa number of more than %d bytes: refused", j.of(), MaxJSONToken)
+			return j.Errorf("%sa number of more than %d bytes: refused", j.member(), MaxJSONToken)
 		}
 		if n < len(part) {
 			break
 		}
 	}
 	if !validNumber(j.tok) {
-		return j.Errorf("%s%s is not a number", j.of(), quote(j.tok))
+		return j.Errorf("%s%s is not a number", j.member(), quote(j.tok))
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (j *JSON) literal(word string) error {
 			return j.cut(err)
 		}
 		if c != want {
-			return j.Errorf("%s%s where %q should be", j.of(), show(c), word)
+			return j.Errorf("%s%s where %q should be", j.member(), show(c), word)
 		}
 	}
 	return nil
@@ -232,7 +232,7 @@ func (j *JSON) literal(word string) error {
 // begins says whether a value can begin with c.
 func (j *JSON) begins(c byte) error {
 	if strings.IndexByte(`{["-0123456789tfn`, c) < 0 {
-		return j.Errorf("%s%s where a value should begin", j.of(), show(c))
+		return j.Errorf("%s%s where a value should begin", j.member(), show(c))
 	}
 	return nil
 }
@@ -260,9 +260,9 @@ func show(c byte) string {
 
 // quote formats a token for an error, truncated.
 func quote(b []byte) string {
-	const most = 40
-	if len(b) > most {
-		return fmt.Sprintf("%q...", b[:most])
+	const maxShown = 40
+	if len(b) > maxShown {
+		return fmt.Sprintf("%q...", b[:maxShown])
 	}
 	return fmt.Sprintf("%q", b)
 }

@@ -153,11 +153,11 @@ func (j *JSON) Object(field func(name []byte) error) error {
 	})
 }
 
-// Array reads an array of at most most elements (0: MaxJSONElements); element may read each, as field in Object.
-func (j *JSON) Array(most int, element func(i int) error) error {
+// Array reads an array of at most limit elements (0: MaxJSONElements); element may read each, as field in Object.
+func (j *JSON) Array(limit int, element func(i int) error) error {
 	return j.container('[', "an array", func(i int) error {
-		if most > 0 && i >= most {
-			return j.Errorf("%smore than %d elements in an array", j.of(), most)
+		if limit > 0 && i >= limit {
+			return j.Errorf("%smore than %d elements in an array", j.member(), limit)
 		}
 		j.unread = true
 		return element(i)
@@ -258,11 +258,11 @@ func (j *JSON) value(want byte, what string) (byte, error) {
 		return c, nil
 	}
 	is := map[byte]string{'{': "an object", '[': "an array", '"': "text", 't': "true", 'f': "false", '0': "a number"}[c]
-	return 0, j.Errorf("%sshould be %s, not %s", j.of(), what, is)
+	return 0, j.Errorf("%sshould be %s, not %s", j.member(), what, is)
 }
 
-// of names the member that is being read, if any.
-func (j *JSON) of() string {
+// member names the member that is being read, if any.
+func (j *JSON) member() string {
 	for d := j.depth; d > 0; d-- {
 		if k := j.keys[d]; len(k) > 0 {
 			return quote(k) + ": "

@@ -40,14 +40,14 @@ func (j *JSON) TextTo(s *string) func() error {
 	return func() (err error) { *s, err = j.Text(); return err }
 }
 
-// IntTo reads a whole number from least to most into v; null is 0.
-func (j *JSON) IntTo(v *int64, least, most int64) func() error {
-	return func() (err error) { *v, _, err = j.Int(least, most); return err }
+// IntTo reads a whole number from lo to hi into v; null is 0.
+func (j *JSON) IntTo(v *int64, lo, hi int64) func() error {
+	return func() (err error) { *v, _, err = j.Int(lo, hi); return err }
 }
 
-// ArrayTo reads an array of at most most elements.
-func (j *JSON) ArrayTo(most int, element func(i int) error) func() error {
-	return func() error { return j.Array(most, element) }
+// ArrayTo reads an array of at most limit elements.
+func (j *JSON) ArrayTo(limit int, element func(i int) error) func() error {
+	return func() error { return j.Array(limit, element) }
 }
 
 // Float reads a number, also in quotes, as Hadoop's readers do. It is false for null.
@@ -58,13 +58,13 @@ func (j *JSON) Float() (float64, bool, error) {
 	}
 	v, err := strconv.ParseFloat(string(j.tok), 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, false, j.Errorf("%s%s is not a number", j.of(), quote(j.tok))
+		return 0, false, j.Errorf("%s%s is not a number", j.member(), quote(j.tok))
 	}
 	return v, true, nil
 }
 
-// Int reads a whole number from least to most, also in quotes. It is false for null.
-func (j *JSON) Int(least, most int64) (int64, bool, error) {
+// Int reads a whole number from lo to hi, also in quotes. It is false for null.
+func (j *JSON) Int(lo, hi int64) (int64, bool, error) {
 	ok, err := j.number()
 	if err != nil || !ok {
 		return 0, false, err
@@ -73,12 +73,12 @@ func (j *JSON) Int(least, most int64) (int64, bool, error) {
 	if err != nil { // 1e3, 5.0: still whole?
 		f, ferr := strconv.ParseFloat(string(j.tok), 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			return 0, false, j.Errorf("%s%s is not a whole number from %d to %d", j.of(), quote(j.tok), least, most)
+			return 0, false, j.Errorf("%s%s is not a whole number from %d to %d", j.member(), quote(j.tok), lo, hi)
 		}
 		v = int64(f)
 	}
-	if v < least || v > most {
-		return 0, false, j.Errorf("%s%d is not between %d and %d", j.of(), v, least, most)
+	if v < lo || v > hi {
+		return 0, false, j.Errorf("%s%d is not between %d and %d", j.member(), v, lo, hi)
 	}
 	return v, true, nil
 }
@@ -106,7 +106,7 @@ func (j *JSON) number() (bool, error) {
 	}
 	j.tok = append(j.tok[:0], bytes.TrimSpace(j.tok)...)
 	if !validNumber(j.tok) {
-		return false, j.Errorf("%s%s is not a number", j.of(), quote(j.tok))
+		return false, j.Errorf("%s%s is not a number", j.member(), quote(j.tok))
 	}
 	return true, nil
 }
@@ -118,7 +118,7 @@ func (j *JSON) decoded() ([]byte, error) {
 	}
 	var s string
 	if err := json.Unmarshal([]byte(`"`+string(j.tok)+`"`), &s); err != nil {
-		return nil, j.Errorf("%stext: %v", j.of(), err)
+		return nil, j.Errorf("%stext: %v", j.member(), err)
 	}
 	return []byte(s), nil
 }

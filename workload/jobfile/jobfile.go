@@ -123,11 +123,11 @@ func (w *Writer) Write(j *workload.Job) error {
 	if err := w.w.Write(w.row[:]); err != nil {
 		return fmt.Errorf("writing job %s: %w", j.ID, err)
 	}
-	most := int64(groupJobs)
+	full := int64(groupJobs)
 	if w.groups >= manyGroups {
-		most = manyGroupJobs
+		full = manyGroupJobs
 	}
-	if w.w.Pending() >= most || w.bytes >= groupBytes {
+	if w.w.Pending() >= full || w.bytes >= groupBytes {
 		w.bytes = 0
 		w.groups++
 		if err := w.w.Flush(); err != nil {

@@ -98,7 +98,7 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 		for _, e := range s.After {
 			r.After = append(r.After, edgeRow{int32(e.From), int64(e.Shuffle), e.SlowStart})
 		}
-		most := max(len(l.Values), len(s.After))
+		longest := max(len(l.Values), len(s.After))
 		if h := s.Hosts; h != nil {
 			r.Hosts = &hostsRow{Names: h.Names, Counts: make([]int32, len(h.Of))}
 			for k, of := range h.Of {
@@ -109,11 +109,11 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 				size += 4 + len(n)
 			}
 			size += 4 * (len(r.Hosts.Counts) + len(r.Hosts.Of))
-			most += len(r.Hosts.Names) + len(r.Hosts.Counts) + len(r.Hosts.Of)
+			longest += len(r.Hosts.Names) + len(r.Hosts.Counts) + len(r.Hosts.Of)
 		}
 		row.Stages[i] = r
 		size += 160 + len(s.Name) + 8*len(l.Values) + 20*len(s.After)
-		listed += most
+		listed += longest
 	}
 	return row, size, listed
 }

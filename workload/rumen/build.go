@@ -176,17 +176,15 @@ func (r *Reader) mapLength(t *task) int32 {
 // reduceLength is a reduce's length: see the package comment.
 func (r *Reader) reduceLength(t *task, lastMap int64) int32 {
 	full := r.mapLength(t)
-	if full == none || r.opt.ReduceLength == Full {
-		return full
-	}
-	if r.opt.ReduceLength == AfterShuffle || lastMap == none || t.finish == none {
-		if t.shuffled == none {
-			return full
-		}
+	switch {
+	case full == none:
+		return none
+	case lastMap != none && t.finish != none:
+		return int32(min(max(t.finish-lastMap, int64(max(t.shuffled, 0))), int64(full)))
+	case t.shuffled != none:
 		return t.shuffled
 	}
-	own := t.finish - lastMap
-	return int32(min(max(own, int64(max(t.shuffled, 0))), int64(full)))
+	return full
 }
 
 // fill sets a stage's task lengths and hosts, by task number.
@@ -237,7 +235,7 @@ func (r *Reader) fill(s *workload.Stage, tasks []task, lengthOf func(*task) int3
 
 // hosts lists the locations of the tasks' input.
 func (r *Reader) hosts(tasks []task) *workload.Hosts {
-	h := &workload.Hosts{Names: r.p.hosts, Of: make([][]int32, len(tasks))}
+	h := &workload.Hosts{Names: r.p.hosts.List, Of: make([][]int32, len(tasks))}
 	for i := range tasks {
 		at := tasks[i].near
 		if at == none {

@@ -26,7 +26,7 @@ func FuzzRumen(f *testing.F) {
 	f.Add([]byte(`[{"jobID":"a","submitTime":1,"reduceTasks":[{"attempts":[{"result":"SUCCESS","startTime":1,"finishTime":2}]}]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		Sniff(data)
-		for _, opt := range []Options{{}, {Missing: Observed, ReduceLength: AfterShuffle, TrackerClock: true, Others: true}} {
+		for _, opt := range []Options{{}, {Missing: Observed, TrackerClock: true, Others: true}} {
 			r := NewReader(bytes.NewReader(data), "f", opt)
 			var tasks int64
 			for {

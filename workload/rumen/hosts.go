@@ -26,23 +26,15 @@ func (p *parser) readHost(int) error {
 		return nil
 	}
 	name := strings.Join(p.layers, "/")
-	k, ok := p.hostIndex[name]
+	if s, ok := p.intern[name]; ok {
+		name = s
+	} else if len(p.intern) < MaxHosts && p.internBytes < maxHostBytes {
+		p.intern[name] = name
+		p.internBytes += len(name)
+	}
+	k, ok := p.hosts.Index(name, MaxHosts, maxHostBytes)
 	if !ok {
-		if p.hostBytes += len(name); len(p.hosts) >= MaxHosts || p.hostBytes > maxHostBytes {
-			return p.js.Errorf("job %s has its input on more than %d hosts, or %d bytes of names: refused", p.id, MaxHosts, maxHostBytes)
-		}
-		if p.hostIndex == nil {
-			p.hostIndex = map[string]int32{}
-		}
-		if s, ok := p.intern[name]; ok {
-			name = s
-		} else if len(p.intern) < MaxHosts && p.internBytes < maxHostBytes {
-			p.intern[name] = name
-			p.internBytes += len(name)
-		}
-		k = int32(len(p.hosts))
-		p.hosts = append(p.hosts, name)
-		p.hostIndex[name] = k
+		return p.js.Errorf("job %s has its input on more than %d hosts, or %d bytes of names: refused", p.id, MaxHosts, maxHostBytes)
 	}
 	p.near[p.t.near]++
 	p.near = append(p.near, k)

@@ -30,14 +30,7 @@ func (r *Reader) Notes() []workload.Note {
 	n.Add(c.extraHosts, "Rumen: hosts of input left out: %d are kept for a task", maxNear)
 	if c.reduces > 0 {
 		n.Say("Rumen: reduces may start when %.3g of the maps are done", r.opt.SlowStart)
-		switch r.opt.ReduceLength {
-		case OwnWork:
-			n.Say("Rumen: a reduce's length is what it did after its job's last map")
-		case AfterShuffle:
-			n.Say("Rumen: a reduce's length is what it did after its shuffle")
-		case Full:
-			n.Say("Rumen: a reduce's length is all of it, waiting for maps included")
-		}
+		n.Say("Rumen: a reduce's length is what it did after its job's last map")
 	}
 	if r.opt.Retried {
 		n.Say("Rumen: a task's length includes the attempts that ended before the successful one began")

@@ -54,12 +54,10 @@ type parser struct {
 	others                          []other
 	read, passed, shuffled, written bytesSum // of successful attempts: by maps, out of maps, into reduces, by reduces
 	mapWritten                      bytesSum // to storage by maps
-	hosts                           []string
+	hosts                           input.Names
 	near                            []int32
 	extraHosts                      int64 // hosts past maxNear, not kept
 
-	hostIndex   map[string]int32
-	hostBytes   int
 	internBytes int
 	intern      map[string]string // over all jobs: a trace repeats the same node names
 	kind        byte              // of the task that is read: m, r or o

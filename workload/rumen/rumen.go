@@ -21,9 +21,7 @@
 //	      finish - shuffle finished     (lower bound: no shuffle ends before the last map does) and
 //	      finish - start                (upper bound: a reduce that started after the last map), both on the node's clock
 //
-// The bounds are lengths within one attempt, so a wrong clock does not affect them. This is OwnWork, the default.
-// AfterShuffle always takes the lower bound (right when the simulator models the shuffle itself; Mumak does so), Full
-// the upper one.
+// The bounds are lengths within one attempt, so a wrong clock does not affect them.
 package rumen
 
 import (
@@ -46,16 +44,6 @@ const (
 	maxTried = 64      // attempts of one task considered for Options.Retried
 
 	maxHostBytes = 16 << 20 // bytes of the names of its hosts
-)
-
-// ReduceLength says which part of a reduce is its length.
-type ReduceLength uint8
-
-// Parts of a reduce.
-const (
-	OwnWork      ReduceLength = iota // what it did after its job's last map
-	AfterShuffle                     // what it did after its shuffle
-	Full                             // all of it, waiting for maps included
 )
 
 // Missing says how to treat tasks without a successful attempt, of which failed jobs have many.
@@ -87,8 +75,7 @@ type Options struct {
 	AM        unit.Resources // container of each job's AM; zero: none
 	SlowStart float64        // share of maps that must be done before reduces take containers; 0: 0.05, negative: none
 
-	ReduceLength ReduceLength
-	Missing      Missing
+	Missing Missing
 	// TrackerClock takes lengths from start to end as the job tracker saw them: failed attempts, start-up and the
 	// delay until the end is reported are part of them.
 	TrackerClock bool
@@ -112,8 +99,8 @@ func (o Options) withDefaults() (Options, error) {
 	if !(o.SlowStart <= 1) {
 		return o, fmt.Errorf("read Rumen trace: slow-start %v is more than 1", o.SlowStart)
 	}
-	if o.ReduceLength > Full || o.Missing > Drop {
-		return o, fmt.Errorf("read Rumen trace: unknown ReduceLength %d or Missing %d", o.ReduceLength, o.Missing)
+	if o.Missing > Drop {
+		return o, fmt.Errorf("read Rumen trace: unknown Missing %d", o.Missing)
 	}
 	return o, nil
 }

@@ -122,14 +122,11 @@ func TestOptions(t *testing.T) {
 		want string // of the first job
 		jobs int
 	}{
-		"shuffle":       {Options{ReduceLength: AfterShuffle}, "map:10,15,20 reduce:13,10", 2},
-		"full":          {Options{ReduceLength: Full}, "map:10,15,20 reduce:43,15", 2},
 		"observed":      {Options{Missing: Observed}, "map:10,4,20 reduce:20,15", 2},
 		"drop":          {Options{Missing: Drop}, "map:10,20 reduce:20,15", 1},
 		"failed":        {Options{DropFailed: true}, "map:10,15,20 reduce:20,15", 1},
 		"others":        {Options{Others: true}, "setup:1.5 map:10,15,20 reduce:20,15 cleanup:2", 2},
 		"tracker clock": {Options{TrackerClock: true, Others: true}, "setup:2 map:11,24,37 reduce:20,17 cleanup:3", 2},
-		"tracker, full": {Options{TrackerClock: true, ReduceLength: Full}, "map:11,24,37 reduce:45,17", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			jobs, _ := read(t, c.opt)

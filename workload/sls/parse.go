@@ -25,10 +25,8 @@ type parser struct {
 	labelled               bool
 	groupIndex             map[groupKey]int
 	groups                 []group
-	hosts                  []string
+	hosts                  input.Names
 	listed                 int
-	hostBytes              int
-	hostIndex              map[string]int32
 	made                   *workload.Job
 	left                   int64
 	t                      taskFields
@@ -71,9 +69,9 @@ func (p *parser) job() error {
 // init says how the members of a job and of a task are read.
 func (p *parser) init() {
 	js := p.js
-	given := func(v *int64, least, most int64) func() error { // absent keeps the default
+	given := func(v *int64, lo, hi int64) func() error { // absent keeps the default
 		return func() error {
-			n, ok, err := js.Int(least, most)
+			n, ok, err := js.Int(lo, hi)
 			if ok {
 				*v = n
 			}
@@ -82,9 +80,9 @@ func (p *parser) init() {
 	}
 	size := func(v *int64) func() error { return given(v, 0, cluster.MaxRoom) }
 	instant := func(v *int64) func() error { return given(v, -1, maxInstant) }
-	atLeast1 := func(v *int64, most int64) func() error {
+	atLeast1 := func(v *int64, hi int64) func() error {
 		return func() (err error) {
-			*v, _, err = js.Int(0, most)
+			*v, _, err = js.Int(0, hi)
 			*v = max(*v, 1)
 			return err
 		}
@@ -179,18 +177,10 @@ func (p *parser) host(s string) (int32, error) {
 	if s == "" {
 		return -1, nil
 	}
-	if k, ok := p.hostIndex[s]; ok {
-		return k, nil
-	}
-	if p.hostBytes += len(s); len(p.hosts) >= MaxHosts || p.hostBytes > maxHostBytes {
+	k, ok := p.hosts.Index(s, MaxHosts, maxHostBytes)
+	if !ok {
 		return 0, p.js.Errorf("tasks of a job name more than %d hosts, or %d bytes of them: refused", MaxHosts, maxHostBytes)
 	}
-	if p.hostIndex == nil {
-		p.hostIndex = map[string]int32{}
-	}
-	k := int32(len(p.hosts))
-	p.hosts = append(p.hosts, s)
-	p.hostIndex[s] = k
 	return k, nil
 }
 

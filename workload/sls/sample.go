@@ -47,13 +47,13 @@ func (w wheel) pick(u float64) int {
 // turns says whether any weight is positive.
 func (w wheel) turns() bool { return len(w) > 0 && w[len(w)-1] > 0 }
 
-// whole rounds a drawn number to a count from 0 to most.
-func whole(v float64, most int64) int64 {
+// whole rounds a drawn number to a count from 0 to limit.
+func whole(v float64, limit int64) int64 {
 	switch v = math.Round(v); {
 	case !(v > 0):
 		return 0
-	case v >= float64(most):
-		return most
+	case v >= float64(limit):
+		return limit
 	}
 	return int64(v)
 }
@@ -115,17 +115,17 @@ const maxSpread = 1e6
 // maxChoices bounds the values of one discrete sample.
 const maxChoices = 10_000
 
-// read reads a sample {"val":..,"std":..,"dist":..} or {"discrete":[..],"weights":[..]}; values are from 0 to most.
-func (s *sample) read(js *input.JSON, most float64) error {
+// read reads a sample {"val":..,"std":..,"dist":..} or {"discrete":[..],"weights":[..]}; values are from 0 to limit.
+func (s *sample) read(js *input.JSON, limit float64) error {
 	*s = sample{}
 	given := false
 	err := js.Object(func(member []byte) (err error) {
 		switch string(member) {
 		case "val":
 			given = true
-			return number(js, &s.val, most)
+			return number(js, &s.val, limit)
 		case "std":
-			return number(js, &s.std, most)
+			return number(js, &s.std, limit)
 		case "dist":
 			var dist string
 			if dist, err = js.Text(); err != nil {
@@ -141,7 +141,7 @@ func (s *sample) read(js *input.JSON, most float64) error {
 		case "discrete":
 			return js.Array(maxChoices, func(int) error {
 				s.discrete = append(s.discrete, 0)
-				return number(js, &s.discrete[len(s.discrete)-1], most)
+				return number(js, &s.discrete[len(s.discrete)-1], limit)
 			})
 		case "weights":
 			return js.Array(maxChoices, func(int) error {
@@ -173,14 +173,14 @@ func (s *sample) read(js *input.JSON, most float64) error {
 	return nil
 }
 
-// number reads a number from 0 to most; null leaves it.
-func number(js *input.JSON, v *float64, most float64) error {
+// number reads a number from 0 to limit; null leaves it.
+func number(js *input.JSON, v *float64, limit float64) error {
 	f, ok, err := js.Float()
 	switch {
 	case err != nil || !ok:
 		return err
-	case f < 0 || f > most:
-		return js.Errorf("%s is not between 0 and %s", strconv.FormatFloat(f, 'g', -1, 64), strconv.FormatFloat(most, 'g', -1, 64))
+	case f < 0 || f > limit:
+		return js.Errorf("%s is not between 0 and %s", strconv.FormatFloat(f, 'g', -1, 64), strconv.FormatFloat(limit, 'g', -1, 64))
 	}
 	*v = f
 	return nil

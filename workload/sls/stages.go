@@ -88,7 +88,7 @@ func (p *parser) fill(s *workload.Stage, g *group) {
 	if !hosts {
 		return
 	}
-	s.Hosts = &workload.Hosts{Names: p.hosts, Of: make([][]int32, 0, g.tasks)}
+	s.Hosts = &workload.Hosts{Names: p.hosts.List, Of: make([][]int32, 0, g.tasks)}
 	for _, r := range g.runs {
 		var row []int32
 		if r.host >= 0 {

@@ -148,8 +148,8 @@ func (w *synthWorkload) class(js *input.JSON, scale unit.Time) error {
 		case "tasks":
 			err = js.Array(workload.MaxStages, func(int) error { return c.task(js) })
 		default:
-			if v, most := c.oldNumber(old, key); v != nil {
-				err = number(js, v, most)
+			if v, limit := c.oldNumber(old, key); v != nil {
+				err = number(js, v, limit)
 			} else if t, is := strings.CutSuffix(key, "_execution_type"); is && (t == mapType || t == reduceType) {
 				err = execution(js, &old[slices.Index([]string{mapType, reduceType}, t)])
 			}
@@ -176,7 +176,7 @@ func rank(typ string) int {
 }
 
 // oldNumber points to the field of a number of the old form.
-func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most float64) {
+func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, limit float64) {
 	what, avg := strings.CutSuffix(key, "_avg")
 	if !avg {
 		var std bool
@@ -186,8 +186,8 @@ func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most fl
 	}
 	m, r := &old[0], &old[1]
 	to := map[string]struct {
-		s    *sample
-		most float64
+		s     *sample
+		limit float64
 	}{
 		"dur": {&c.duration, maxSeconds}, "deadline_factor": {&c.deadline, 1e9},
 		"mtasks": {&m.count, MaxCount}, "mtime": {&m.time, maxTaskTime},
@@ -199,14 +199,14 @@ func (c *synthClass) oldNumber(old []synthTask, key string) (v *float64, most fl
 		return nil, 0
 	}
 	if avg {
-		return &to.s.val, to.most
+		return &to.s.val, to.limit
 	}
-	return &to.s.std, to.most
+	return &to.s.std, to.limit
 }
 
 func (c *synthClass) task(js *input.JSON) error {
 	t := synthTask{typ: mapType}
-	read := func(s *sample, most float64) func() error { return func() error { return s.read(js, most) } }
+	read := func(s *sample, limit float64) func() error { return func() error { return s.read(js, limit) } }
 	err := js.Object(input.Fields{
 		"type": nameTo(js, &t.typ), "count": read(&t.count, MaxCount), "time": read(&t.time, maxTaskTime), "max_memory": read(&t.memory, cluster.MaxRoom),
 		"max_vcores": read(&t.cores, cluster.MaxRoom), "execution_type": func() error { return execution(js, &t) },

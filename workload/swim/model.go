@@ -50,7 +50,7 @@ type Model struct {
 // has some input, shuffle and output, and so a reduce; a job with more reduces than there are machines gets a fifth of their number.
 type Replay struct{ Machines, Traced int64 }
 
-// The least bytes of a replayed job.
+// The minimum bytes of a replayed job.
 const (
 	replayedInput = 64 * unit.MiB
 	replayedOther = 1024
@@ -83,8 +83,8 @@ func (r Replay) sizes(of [3]unit.Bytes) [3]unit.Bytes {
 	if r == (Replay{}) {
 		return of
 	}
-	for i, least := range [3]unit.Bytes{replayedInput, replayedOther, replayedOther} {
-		of[i] = max(unit.Bytes(min(float64(of[i])*float64(r.Machines)/float64(r.Traced), maxBytes)), least)
+	for i, minimum := range [3]unit.Bytes{replayedInput, replayedOther, replayedOther} {
+		of[i] = max(unit.Bytes(min(float64(of[i])*float64(r.Machines)/float64(r.Traced), maxBytes)), minimum)
 	}
 	return of
 }

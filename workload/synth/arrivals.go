@@ -14,13 +14,12 @@ type ArrivalKind uint8
 // Kinds of arrivals.
 const (
 	Poisson ArrivalKind = iota // independent of each other, at Rate
-	Even                       // one each 1/Rate, the first at 0
 	Batch                      // Size at once, each Size/Rate, the first at 0; Rate 0: only once
 	Bursts                     // Poisson, busy and quiet by turns
 )
 
 func (k ArrivalKind) String() string {
-	names := [...]string{"poisson", "even", "batch", "bursts"}
+	names := [...]string{"poisson", "batch", "bursts"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -51,7 +50,7 @@ func (a *Arrivals) validate() error {
 		return fail("start at %v", a.Start)
 	}
 	switch a.Kind {
-	case Poisson, Even:
+	case Poisson:
 	case Batch:
 		if a.Size < 1 {
 			return fail("batches of %d jobs", a.Size)
@@ -108,8 +107,6 @@ func (c *clock) next() unit.Time {
 	c.k++
 	at := 0.0
 	switch c.a.Kind {
-	case Even:
-		at = float64(k) / c.a.Rate
 	case Batch:
 		if batch := k / c.a.Size; batch > 0 {
 			if c.a.Rate == 0 {

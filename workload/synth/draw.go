@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -16,7 +15,6 @@ type CountKind uint8
 const (
 	Same          CountKind = iota // always Min
 	Between                        // Min to Max, each as likely
-	Geometric                      // Min and more, with mean Mid; at most Max, if set
 	BoundedPareto                  // Min to Max, tail index Shape: P(X > x) falls as x^-Shape
 	LogNormal                      // median Mid, standard deviation of the logarithm Shape; kept within Min and Max
 	Share                          // Mid times the tasks of the stage before, rounded; kept within Min and Max
@@ -40,8 +38,6 @@ func (c *Count) validate(later bool) error {
 	case Same:
 	case Between:
 		ok = ok && bounded
-	case Geometric:
-		ok = ok && c.Mid >= float64(c.Min) && c.Mid <= maxCount && (c.Max == 0 || bounded)
 	case BoundedPareto:
 		ok = ok && bounded && c.Min >= 1 && positive(c.Shape)
 	case LogNormal:
@@ -65,31 +61,21 @@ func (c *Count) draw(u float64, before int64) int64 {
 		return c.Min
 	case Between:
 		return c.Min + int64(u*float64(c.Max-c.Min+1))
-	case Geometric:
-		// P(X >= Min+k) = q^k with q = m/(1+m), which has mean m over Min.
-		m := c.Mid - float64(c.Min)
-		if m <= 0 {
-			return c.Min
-		}
-		most := cmp.Or(c.Max, maxCount)
-		return c.keep(float64(c.Min)+math.Floor(math.Log(1-u)/math.Log(m/(1+m))), c.Min, most)
 	case BoundedPareto:
 		// The inverse of F(x) = (1 - (lo/x)^a) / (1 - (lo/hi)^a), with hi one past Max because of the rounding down.
 		lo, hi := float64(c.Min), float64(c.Max)+1
 		x := lo * math.Pow(1-u*(1-math.Pow(lo/hi, c.Shape)), -1/c.Shape)
-		return c.keep(math.Floor(x), c.Min, c.Max)
+		return c.keep(math.Floor(x))
 	case LogNormal:
 		z := math.Sqrt2 * math.Erfinv(2*max(u, 0x1p-54)-1)
-		return c.keep(math.Round(c.Mid*math.Exp(c.Shape*z)), c.Min, c.Max)
+		return c.keep(math.Round(c.Mid * math.Exp(c.Shape*z)))
 	case Share:
-		return c.keep(math.Round(c.Mid*float64(before)), c.Min, c.Max)
+		return c.keep(math.Round(c.Mid * float64(before)))
 	}
 	panic(fmt.Sprintf("synth: count of unknown kind %d", c.Kind))
 }
 
-func (c *Count) keep(x float64, lo, hi int64) int64 {
-	return int64(min(max(x, float64(lo)), float64(hi)))
-}
+func (c *Count) keep(x float64) int64 { return int64(min(max(x, float64(c.Min)), float64(c.Max))) }
 
 // Mean is the mean task length in seconds. A Pareto tail without a mean (index up to 1) counts as ten times its minimum.
 func Mean(l workload.Lengths) float64 {

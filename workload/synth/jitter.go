@@ -1,12 +1,12 @@
 package synth
 
 import (
-	"container/heap"
 	"errors"
 	"hash/fnv"
 	"io"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/heap"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -25,7 +25,7 @@ func Jittered(of workload.Source, within unit.Time, seed uint64) workload.Source
 	if seed == 0 {
 		return of
 	}
-	return &jittered{Source: of, within: within, seed: seed}
+	return &jittered{Source: of, within: within, seed: seed, held: heap.Heap[workload.Held]{Before: workload.Held.Before}}
 }
 
 // jittered reads the jobs of an hour together, and holds those that one of a later hour may still precede.
@@ -34,21 +34,21 @@ type jittered struct {
 	within unit.Time
 	seed   uint64
 	next   *workload.Job // the first of the next hour
-	held   byTime
-	read   int
+	held   heap.Heap[workload.Held]
+	read   int64
 	ended  bool
 }
 
 func (j *jittered) Next() (*workload.Job, error) {
-	for !j.ended && (len(j.held) == 0 || j.next == nil || j.held[0].job.Submit > j.next.Submit-j.within) {
+	for !j.ended && (len(j.held.Items) == 0 || j.next == nil || j.held.Items[0].Job.Submit > j.next.Submit-j.within) {
 		if err := j.fill(); err != nil {
 			return nil, err
 		}
 	}
-	if len(j.held) == 0 {
+	if len(j.held.Items) == 0 {
 		return nil, io.EOF
 	}
-	return heap.Pop(&j.held).(heldJob).job, nil
+	return j.held.Pop().Job, nil
 }
 
 // fill reads the jobs of an hour, lets them change places, and moves them.
@@ -84,7 +84,7 @@ func (j *jittered) fill() error {
 	}
 	for _, job := range hour {
 		key := [2]string{job.User, job.Class}
-		heap.Push(&j.held, heldJob{j.move(job, like[key][0]), j.read})
+		j.held.Push(workload.Held{Job: j.move(job, like[key][0]), N: j.read})
 		like[key] = like[key][1:]
 		j.read++
 	}
@@ -118,29 +118,4 @@ func (j *jittered) Close() error {
 		return c.Close()
 	}
 	return nil
-}
-
-// heldJob is a job that has moved, and its place in the workload.
-type heldJob struct {
-	job *workload.Job
-	at  int
-}
-
-type byTime []heldJob
-
-func (h byTime) Len() int { return len(h) }
-func (h byTime) Less(i, k int) bool {
-	if h[i].job.Submit != h[k].job.Submit {
-		return h[i].job.Submit < h[k].job.Submit
-	}
-	return h[i].at < h[k].at
-}
-func (h byTime) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
-func (h *byTime) Push(x any)   { *h = append(*h, x.(heldJob)) }
-func (h *byTime) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	(*h)[last] = heldJob{}
-	*h = (*h)[:last]
-	return x
 }

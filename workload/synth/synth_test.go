@@ -58,7 +58,6 @@ func TestArrivals(t *testing.T) {
 		high float64
 	}{
 		{Arrivals{Kind: Poisson, Rate: 0.5}, 0.95, 1.05},
-		{Arrivals{Kind: Even, Rate: 0.5}, 0, 0},
 		{Arrivals{Kind: Batch, Rate: 0.5, Size: 10}, 8.9, 9.1},
 		{Arrivals{Kind: Bursts, Rate: 0.5, Busy: 5 * unit.Minute, Quiet: 10 * unit.Minute, Calm: 0.1}, 1.5, 20},
 	} {
@@ -95,7 +94,6 @@ func TestCounts(t *testing.T) {
 	}{
 		{"same", N(7), 7, 0, 7, 7},
 		{"between", Count{Kind: Between, Min: 2, Max: 4}, 3, 0.02, 2, 4},
-		{"geometric", Count{Kind: Geometric, Min: 1, Mid: 5}, 5, 0.1, 1, maxCount},
 		{"pareto", Count{Kind: BoundedPareto, Min: 1, Max: 1, Shape: 2}, 1, 0, 1, 1},
 		{"pareto tail", Count{Kind: BoundedPareto, Min: 1, Max: 1000, Shape: 1}, 6.4, 0.6, 1, 1000},
 		{"lognormal", Count{Kind: LogNormal, Mid: 100, Shape: 0.5, Min: 1, Max: 10000}, 100 * math.Exp(0.125), 1, 1, 10000},
@@ -192,7 +190,7 @@ func TestFacebookShape(t *testing.T) {
 }
 
 func genConfig(t *rapid.T) Config {
-	kind := rapid.SampledFrom([]ArrivalKind{Poisson, Even, Batch, Bursts}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]ArrivalKind{Poisson, Batch, Bursts}).Draw(t, "kind")
 	arrivals := Arrivals{
 		Kind: kind, Rate: rapid.Float64Range(0.01, 10).Draw(t, "rate"), Size: rapid.Int64Range(1, 20).Draw(t, "size"),
 		Busy:  rapid.Custom(func(t *rapid.T) unit.Time { return unit.Time(rapid.Int64Range(1, 600).Draw(t, "s")) * unit.Second }).Draw(t, "busy"),

@@ -159,7 +159,8 @@ func Known(kind Kind, queue bool, setting string) (known bool, names []string) {
 // LeafOnly reports whether a queue's setting has an effect in leaf queues alone.
 func LeafOnly(setting string) bool { return queueSettings.of(setting) == leafOnly }
 
-// SameQueue reports whether two names may mean one queue: in full, without the root, or by its last parts only.
-func SameQueue(a, b string) bool {
+// QueueNamesMatch reports whether two names may refer to the same queue: they are equal, or one is the last parts of the other, as b and a.b are of
+// root.a.b. A short name may match several queues.
+func QueueNamesMatch(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }

@@ -265,14 +265,14 @@ func leaves(c *Capacity) []*Queue {
 	return all
 }
 
-func TestSameQueue(t *testing.T) {
+func TestQueueNamesMatch(t *testing.T) {
 	for _, same := range [][2]string{{"a", "root.a"}, {"root.a", "a"}, {"root.a.b", "b"}, {"a.b", "root.a.b"}, {"x", "x"}} {
-		if !SameQueue(same[0], same[1]) {
+		if !QueueNamesMatch(same[0], same[1]) {
 			t.Error(same)
 		}
 	}
 	for _, other := range [][2]string{{"root.a.b", "root.c.b"}, {"a", "b"}, {"root.a", "root.a.b"}} {
-		if SameQueue(other[0], other[1]) {
+		if QueueNamesMatch(other[0], other[1]) {
 			t.Error(other)
 		}
 	}

@@ -54,6 +54,14 @@ type FairQueue struct {
 	KeepContainers                    bool    // neither this queue nor its descendants are preempted
 }
 
+// Walk visits the queue and all below it, parents first.
+func (q *FairQueue) Walk(visit func(*FairQueue)) {
+	visit(q)
+	for _, k := range q.Children {
+		k.Walk(visit)
+	}
+}
+
 // FairRule is one rule of queuePlacementPolicy.
 type FairRule struct {
 	Name   string // specified, user, default or reject

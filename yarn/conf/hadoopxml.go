@@ -47,6 +47,12 @@ type Element struct {
 	Children []*Element
 	Line     int // where the start tag begins
 	file     *string
+
+	// Offsets in the file: of the whole element, from < of the start tag to after > of the end tag, and of its content.
+	Start, End               int
+	ContentStart, ContentEnd int
+	SelfClosing              bool // written as <name/>
+	Plain                    bool // only text, without entities
 }
 
 // Pos is the position of the element's start tag.
@@ -54,6 +60,28 @@ func (e *Element) Pos() Pos { return Pos{File: *e.file, Line: e.Line} }
 
 // Value is the element's text, trimmed.
 func (e *Element) Value() string { return strings.TrimSpace(e.Text) }
+
+// Child is the last child of a name, as in Hadoop; nil: none.
+func (e *Element) Child(name string) (found *Element) {
+	for _, c := range e.Children {
+		if c.Name == name {
+			found = c
+		}
+	}
+	return found
+}
+
+// Outline is the text of an element without one of its descendants: two files with the same outline differ in nothing else.
+func (e *Element) Outline(b *strings.Builder, without *Element) {
+	if e == without {
+		return
+	}
+	fmt.Fprintf(b, "<%s %q %q", e.Name, e.Attrs, strings.Join(strings.Fields(e.Text), " "))
+	for _, c := range e.Children {
+		c.Outline(b, without)
+	}
+	b.WriteString(">")
+}
 
 // Attr is the value of an attribute, trimmed.
 func (e *Element) Attr(name string) (value string, ok bool) {
@@ -85,9 +113,10 @@ func ReadXML(r io.Reader, name string) (*Element, error) {
 		}
 		return nil, fmt.Errorf("encoding %q is not read: save the file as UTF-8", charset)
 	}
-	b := treeBuilder{file: &name, names: map[string]string{}}
+	b := treeBuilder{data: data, file: &name, names: map[string]string{}}
 	for {
 		line, _ := d.InputPos()
+		start := int(d.InputOffset())
 		tok, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			break
@@ -95,7 +124,7 @@ func ReadXML(r io.Reader, name string) (*Element, error) {
 		if err != nil {
 			return nil, syntaxError(name, line, err)
 		}
-		if err := b.take(tok, line); err != nil {
+		if err := b.take(tok, line, start, int(d.InputOffset())); err != nil {
 			return nil, err
 		}
 	}
@@ -143,6 +172,7 @@ func syntaxError(name string, line int, err error) error {
 }
 
 type treeBuilder struct {
+	data  []byte
 	file  *string
 	names map[string]string // one copy of each element name
 	root  *Element
@@ -151,8 +181,13 @@ type treeBuilder struct {
 	count int
 }
 
-func (b *treeBuilder) take(tok xml.Token, line int) error {
+// take adds a token that stands at data[start:end].
+func (b *treeBuilder) take(tok xml.Token, line, start, end int) error {
 	pos := Pos{*b.file, line}
+	var in *Element
+	if n := len(b.open); n > 0 {
+		in = b.open[n-1]
+	}
 	switch t := tok.(type) {
 	case xml.StartElement:
 		if b.count++; b.count > MaxElements {
@@ -166,14 +201,14 @@ func (b *treeBuilder) take(tok xml.Token, line int) error {
 			name = t.Name.Local
 			b.names[name] = name
 		}
-		e := &Element{Name: name, Line: line, file: b.file}
+		e := &Element{Name: name, Line: line, file: b.file, Start: start, ContentStart: end, Plain: true}
+		e.SelfClosing = bytes.HasSuffix(b.data[start:end], []byte("/>"))
 		if len(t.Attr) > 0 {
 			e.Attrs = append(e.Attrs, t.Attr...)
 		}
 		switch {
-		case len(b.open) > 0:
-			up := b.open[len(b.open)-1]
-			up.Children = append(up.Children, e)
+		case in != nil:
+			in.Children, in.Plain = append(in.Children, e), false
 		case b.root != nil:
 			return pos.Errorf("<%s> follows the end of <%s>: a file has one outermost element", name, b.root.Name)
 		default:
@@ -187,12 +222,18 @@ func (b *treeBuilder) take(tok xml.Token, line int) error {
 	case xml.EndElement:
 		last := len(b.open) - 1
 		if text := b.text[last]; len(bytes.TrimSpace(text)) > 0 {
-			b.open[last].Text = string(text)
+			in.Text = string(text)
 		}
+		in.ContentEnd, in.End = start, end
 		b.open = b.open[:last]
 	case xml.CharData:
-		if last := len(b.open) - 1; last >= 0 {
-			b.text[last] = append(b.text[last], t...)
+		if in != nil {
+			b.text[len(b.open)-1] = append(b.text[len(b.open)-1], t...)
+			in.Plain = in.Plain && string(t) == string(b.data[start:end])
+		}
+	default:
+		if in != nil {
+			in.Plain = false
 		}
 	}
 	return nil

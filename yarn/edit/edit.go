@@ -81,7 +81,7 @@ func Apply(name string, file []byte, changes []Change) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		walkFair(c.Root, func(q *conf.FairQueue) { queues = append(queues, q.Name) })
+		c.Root.Walk(func(q *conf.FairQueue) { queues = append(queues, q.Name) })
 	default:
 		return nil, fmt.Errorf("%s is neither a capacity-scheduler.xml nor a fair-scheduler.xml: it has no queues to change", name)
 	}
@@ -146,13 +146,6 @@ func owner(queue string) string {
 	return "queue " + queue
 }
 
-func walkFair(q *conf.FairQueue, visit func(*conf.FairQueue)) {
-	visit(q)
-	for _, k := range q.Children {
-		walkFair(k, visit)
-	}
-}
-
 func (c Change) apply(kind conf.Kind, file []byte) ([]byte, error) {
 	if c.Value == "" {
 		p, err := c.place(kind, file)
@@ -182,7 +175,7 @@ func (c Change) place(kind conf.Kind, file []byte) (*Place, error) {
 	case c.Queue != "":
 		return FindElement(root, c.Queue, c.Property)
 	}
-	e := root.child(c.Property)
+	e := root.Child(c.Property)
 	return &Place{in: root, Elem: e, value: e}, nil
 }
 

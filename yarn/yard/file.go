@@ -53,7 +53,7 @@ func (f editedFile) of(property string) *editedFile {
 func keyOf(queue, property string) string { return conf.Prefix + queue + "." + configured(property) }
 
 // find locates the setting of a queue.
-func (f *editedFile) find(data []byte, queue string) (root *edit.Node, p *edit.Place, err error) {
+func (f *editedFile) find(data []byte, queue string) (root *conf.Element, p *edit.Place, err error) {
 	if root, err = edit.ParseXML(data); err != nil {
 		return nil, nil, err
 	}

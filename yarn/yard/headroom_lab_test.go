@@ -90,7 +90,7 @@ func (b *bench) full() {
 func (b *bench) decide(length time.Duration, headroom bool) (all []marp.Decision) {
 	b.Helper()
 	set := marp.Defaults("cbt", b.y.Queues()[0]).On(b.y.Limit()).AsService()
-	set.Least, set.Max, set.Settle, set.Warm, set.AfterIncrease, set.Headroom = b.y.MinAllocation(), 0.9, unit.Second, unit.Second, 2*unit.Second, headroom
+	set.Minimum, set.Max, set.Settle, set.Warm, set.AfterIncrease, set.Headroom = b.y.MinAllocation(), 0.9, unit.Second, unit.Second, 2*unit.Second, headroom
 	j, err := live.OpenJournal(b.TempDir())
 	if err != nil {
 		b.Fatal(err)

@@ -81,7 +81,7 @@ func (y *Yard) queueOf(k drive.Knob) (drive.Knob, error) {
 		if k.Property == steer.Capacities {
 			own = steer.Parent(path)
 		}
-		if steer.SameQueue(k.Queue, own) {
+		if steer.SamePath(k.Queue, own) {
 			k.Queue = own
 			return k, nil
 		}

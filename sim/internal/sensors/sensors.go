@@ -67,7 +67,7 @@ func Capacities(gauges []policy.Gauge, parent string, property func(queue, prope
 	texts := map[string]string{}
 	for i := range gauges {
 		name := gauges[i].Queue
-		if !steer.SameQueue(steer.Parent(name), parent) {
+		if !steer.SamePath(steer.Parent(name), parent) {
 			continue
 		}
 		if _, err := property(name, "weight"); err == nil {

@@ -210,7 +210,7 @@ func (b Batch) under(name string, on Scheduler) Batch {
 		b.Share = share
 	default:
 		b.Controller, b.Settings = name, control.Defaults(name, Queue)
-		b.Settings.Limit, b.Settings.AM, b.Settings.Least = on.Rule(), sourceAM, sourceMin
+		b.Settings.Limit, b.Settings.AM, b.Settings.Minimum = on.Rule(), sourceAM, sourceMin
 		b.Settings.Headroom = false // as published: it uses the processors of the whole cluster, which has one queue
 		b.Share = control.SourceFIFO
 		if name == "kalman-mem" {

@@ -355,7 +355,7 @@ func parameters() []parameter {
 			func(s *control.Settings) { s.SamplesPerThreshold = 1 }, func(s *control.Settings) { s.SamplesPerThreshold = 6 }},
 		scaled("epsilon", "10 %: 5, 20", steered[2:], func(s *control.Settings) *int { return &s.Epsilon }),
 		scaled("wait after an increase", "30 s: 15, 60", steered, func(s *control.Settings) *unit.Time { return &s.AfterIncrease }),
-		scaled("look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Look }),
+		scaled("look", "1 s: 0.5, 2", steered, func(s *control.Settings) *unit.Time { return &s.Interval }),
 		scaled("lockout", "15 s: 7.5, 30", steered[1:], func(s *control.Settings) *unit.Time { return &s.Lockout }),
 		scaled("wait when nothing waits", "20 s: 10, 40", steered[1:], func(s *control.Settings) *unit.Time { return &s.NothingWaits }),
 		scaled("first wait", "5 s: 2.5, 10", steered, func(s *control.Settings) *unit.Time { return &s.Settle }),
