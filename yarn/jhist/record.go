@@ -12,10 +12,10 @@ type record map[string]any
 func (r record) get(field string) any {
 	v := r[field]
 	if m, ok := v.(map[string]any); ok && len(m) == 1 {
-		for k, in := range m {
+		for k, value := range m {
 			switch {
 			case k == "string", k == "long", k == "int", k == "boolean", strings.Contains(k, "."):
-				return in
+				return value
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func TestBadAnswers(t *testing.T) {
 		is   error
 		want string // contained in the error, for both ways of reading
 	}{
-		"cut":          {say(200, json200, `{"clusterMetrics":{"activeNodes":`), rest.ErrFormat, ": try again; if it stays so, its log"},
+		"cut":          {say(200, json200, `{"clusterMetrics":{"activeNodes":`), rest.ErrFormat, ": try again; if it happens again, its log"},
 		"empty":        {say(200, json200, ""), rest.ErrFormat, "the answer is empty: is this the web address of the ResourceManager (usually port 8088)?"},
 		"html":         {say(200, "text/html", login), rest.ErrFormat, `a web page titled "Sign in to KNOX" came instead of data: is there a login page`},
 		"no json":      {say(200, json200, "welcome"), rest.ErrFormat, "not JSON: invalid character 'w'"},

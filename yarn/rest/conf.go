@@ -44,11 +44,11 @@ func managers(p *conf.Properties, scheme string) []*url.URL {
 	var list []*url.URL
 	for id := range strings.SplitSeq(text("ha.rm-ids"), ",") {
 		id = strings.TrimSpace(id)
-		at := text(key + id)
-		if at == "" && text("hostname."+id) != "" {
-			at = net.JoinHostPort(text("hostname."+id), port)
+		host := text(key + id)
+		if host == "" && text("hostname."+id) != "" {
+			host = net.JoinHostPort(text("hostname."+id), port)
 		}
-		u, err := address(scheme + "://" + at)
+		u, err := address(scheme + "://" + host)
 		if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() { // a wildcard: not an address to connect to
 			continue
 		}

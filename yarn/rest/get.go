@@ -23,13 +23,13 @@ func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (T, err
 // parse reads a whole response and parses it; a web page instead of data is an error.
 func parse[T any](ctx context.Context, c *Client, k *call, parse func([]byte) (T, error)) (v T, err error) {
 	err = c.read(ctx, k, func(a *answer) error {
-		most := c.maxHeld(k)
-		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
+		limit := c.maxHeld(k)
+		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, limit+1))
 		if err != nil {
 			return err
 		}
-		if int64(len(data)) > most {
-			return tooLarge(most)
+		if int64(len(data)) > limit {
+			return tooLarge(limit)
 		}
 		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
 			return htmlError(title)
@@ -55,8 +55,8 @@ func (c *Client) maxHeld(k *call) int64 {
 // takes 1 MiB.
 const maxElement = 8 << 20
 
-func tooLarge(most int64) error {
-	return &FormatError{Reason: fmt.Sprintf("the answer is larger than %v", unit.Bytes(most)), Hint: "look at what it sends, with curl"}
+func tooLarge(limit int64) error {
+	return &FormatError{Reason: fmt.Sprintf("the answer is larger than %v", unit.Bytes(limit)), Hint: "look at what it sends, with curl"}
 }
 
 // list iterates over the elements under the keys as they arrive. It ends after an error.

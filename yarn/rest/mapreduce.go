@@ -14,7 +14,7 @@ type MapReduce struct {
 	c      *Client
 	server *server
 	base   string
-	of     string // for messages
+	suffix string // of what is done, in messages
 }
 
 // History is the JobHistoryServer: jobs that have ended.
@@ -31,7 +31,7 @@ func (c *Client) AM(app string) *MapReduce {
 
 func (m *MapReduce) call(what, path string) *call {
 	relayed := m.server == m.c.rm
-	return &call{what: what + m.of, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
+	return &call{what: what + m.suffix, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
 }
 
 // Info returns the age and version of the history server.
