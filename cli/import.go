@@ -31,18 +31,18 @@ func newImport(known *scenario.Catalogue) *cobra.Command {
 		Short: "Convert a trace into the common format",
 		Args: func(cmd *cobra.Command, args []string) error {
 			names := append(formatWords(known).names(), "auto")
-			see := "See \"" + cmd.CommandPath() + " --help\"."
+			help := "See \"" + cmd.CommandPath() + " --help\"."
 			if len(args) == 0 {
-				return misuse(see, "import: the format is missing; it is one of %s", strings.Join(names, ", "))
+				return misuse(help, "import: the format is missing; it is one of %s", strings.Join(names, ", "))
 			}
 			if !slices.Contains(names, args[0]) {
 				return misuse("The formats are "+strings.Join(names, ", ")+".", "import: there is no format %q%s", args[0], suggest.Hint(args[0], names))
 			}
 			if len(args) == 1 {
-				return misuse(see, "import: the files are missing")
+				return misuse(help, "import: the files are missing")
 			}
 			if file == "" {
-				return misuse(see, "import: no output file: give -o FILE.parquet")
+				return misuse(help, "import: no output file: give -o FILE.parquet")
 			}
 			return nil
 		},
@@ -95,15 +95,15 @@ func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths [
 	if err := s.CheckTrace(w.Format, title); err != nil {
 		return &usageError{err: fmt.Errorf("import: %w", err)}
 	}
-	to, err := prepare(ctx, file)
+	out, err := prepare(ctx, file)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	defer to.discard()
+	defer out.discard()
 	var sum importSum
 	line := term.NewProgress(os.Stderr, "importing")
-	err = to.write(func(out io.Writer) error {
-		jw := jobfile.NewWriter(out, jobfile.NewMeta(build.Version(), w.Format+": "+title, w.Assumptions()))
+	err = out.write(func(f io.Writer) error {
+		jw := jobfile.NewWriter(f, jobfile.NewMeta(build.Version(), w.Format+": "+title, w.Assumptions()))
 		for {
 			j, err := w.Next()
 			if errors.Is(err, io.EOF) {

@@ -42,30 +42,30 @@ func newImportYarn() *cobra.Command {
 		Use:   "yarn --rm URL --history URL --webhdfs URL -o DIR",
 		Short: "Import the history of a YARN cluster",
 		Args: func(cmd *cobra.Command, args []string) error {
-			see := "See \"" + cmd.CommandPath() + " --help\"."
+			help := "See \"" + cmd.CommandPath() + " --help\"."
 			switch {
 			case len(args) > 0:
-				return misuse(see, "import yarn: %q is not a flag", args[0])
+				return misuse(help, "import yarn: %q is not a flag", args[0])
 			case len(f.rm) == 0 && len(f.history) == 0 && f.jhist == "":
-				return misuse(see, "import yarn: no source: give --rm URL, --history URL or --jhist DIR")
+				return misuse(help, "import yarn: no source: give --rm URL, --history URL or --jhist DIR")
 			case f.jhist != "" && len(f.webhdfs) > 0:
-				return misuse(see, "import yarn: --jhist and --webhdfs both say where history files are: give one")
+				return misuse(help, "import yarn: --jhist and --webhdfs both say where history files are: give one")
 			case len(f.webhdfs) > 0 && f.doneDir == "" && len(f.history) == 0:
-				return misuse(see, "import yarn: --webhdfs needs --history, which knows where the files are, or --done-dir")
+				return misuse(help, "import yarn: --webhdfs needs --history, which knows where the files are, or --done-dir")
 			case len(f.history) > 1:
-				return misuse(see, "import yarn: there is one history server, not %d", len(f.history))
+				return misuse(help, "import yarn: there is one history server, not %d", len(f.history))
 			case f.running && f.until != "":
-				return misuse(see, "import yarn: --running and --until conflict: what is running now has not finished by --until; give one")
+				return misuse(help, "import yarn: --running and --until conflict: what is running now has not finished by --until; give one")
 			case f.running && len(f.rm) == 0:
-				return misuse(see, "import yarn: --running needs --rm, which knows what runs")
+				return misuse(help, "import yarn: --running needs --rm, which knows what runs")
 			case f.salt != "" && !f.anonymise:
-				return misuse(see, "import yarn: --salt belongs to --anonymise")
+				return misuse(help, "import yarn: --salt belongs to --anonymise")
 			case !(f.rate >= 0.01 && f.rate <= 1000):
-				return misuse(see, "import yarn: --rm-rate is from 0.01 to 1000 requests a second, not %v", f.rate)
+				return misuse(help, "import yarn: --rm-rate is from 0.01 to 1000 requests a second, not %v", f.rate)
 			case f.parallel < 1 || f.parallel > 64:
-				return misuse(see, "import yarn: --parallel is from 1 to 64, not %d", f.parallel)
+				return misuse(help, "import yarn: --parallel is from 1 to 64, not %d", f.parallel)
 			case f.output == "":
-				return misuse(see, "import yarn: no output folder: give -o DIR")
+				return misuse(help, "import yarn: no output folder: give -o DIR")
 			}
 			return nil
 		},
@@ -128,7 +128,11 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 		o.Dir, o.Jobs = filepath.Dir(f.output), filepath.Base(f.output)
 	}
 	if o.RM || o.History || len(f.webhdfs) > 0 {
-		if o.Client, err = f.client(); err != nil {
+		servers := rest.Options{NameNodes: f.webhdfs, RMRate: f.rate, Parallel: f.parallel}
+		if o.History {
+			servers.History = f.history[0]
+		}
+		if o.Client, err = f.client(servers); err != nil {
 			return err
 		}
 		defer o.Client.CloseIdle()
@@ -140,11 +144,12 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 		}
 		o.Files = history.Local(f.jhist)
 	case len(f.webhdfs) > 0:
-		dir, err := f.done(ctx, o.Client)
-		if err != nil {
-			return err
+		if f.doneDir == "" {
+			if f.doneDir, err = history.DoneDir(ctx, o.Client); err != nil {
+				return err
+			}
 		}
-		o.Files, o.Check = history.WebHDFS(o.Client.Files(), dir), o.History
+		o.Files, o.Check = history.WebHDFS(o.Client.Files(), f.doneDir), o.History
 	}
 	line := term.NewProgress(os.Stderr, "importing")
 	if line.Active() {
@@ -169,30 +174,11 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 
 // source names the servers and folders, for the file.
 func (f *yarnFlags) source() string {
-	var parts []string
-	for _, l := range [][]string{f.rm, f.history, f.webhdfs} {
-		parts = append(parts, l...)
-	}
+	parts := slices.Concat(f.rm, f.history, f.webhdfs)
 	if f.jhist != "" {
 		parts = append(parts, f.jhist)
 	}
 	return strings.Join(parts, " ")
-}
-
-func (f *yarnFlags) client() (*rest.Client, error) {
-	o := rest.Options{NameNodes: f.webhdfs, RMRate: f.rate, Parallel: f.parallel}
-	if len(f.history) > 0 {
-		o.History = f.history[0]
-	}
-	return f.login.client(o)
-}
-
-// done is the folder of finished history files in HDFS.
-func (f *yarnFlags) done(ctx context.Context, c *rest.Client) (string, error) {
-	if f.doneDir != "" {
-		return f.doneDir, nil
-	}
-	return history.DoneDir(ctx, c)
 }
 
 // when parses 7d, 36h (before now), 2026-11-01 (its start), 2026-11-01T14:30 (with seconds and a zone or without) or all (no time).
@@ -200,12 +186,9 @@ func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "all" && flag == "--since" {
 		return time.Time{}, nil
 	}
-	if isDay(text) {
-		return time.ParseInLocation(time.DateOnly, text, time.Local)
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
-		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return at, nil
+	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+		if instant, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return instant, nil
 		}
 	}
 	t, err := unit.ParseTime(text)
@@ -257,12 +240,12 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 			*learned.into = learned.value
 		}
 	}
-	to, err := prepare(ctx, path)
+	out, err := prepare(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer to.discard()
-	err = to.write(func(w io.Writer) error {
+	defer out.discard()
+	err = out.write(func(w io.Writer) error {
 		_, err := io.WriteString(w, "# Made by yardmaster import yarn: the delays are learned from the history. It is kept as it is when the folder is imported into again.\n"+string(s.YAML()))
 		return err
 	})

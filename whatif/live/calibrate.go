@@ -200,8 +200,8 @@ func (i Interval) scored(period int, came, now unit.Time) scored {
 
 // halves are how far an interval reaches below and above its median, in seconds.
 func (i Interval) halves(now unit.Time) (low, high float64) {
-	least := max(narrowest*(i.Median-now).Seconds(), 0.1)
-	return max((i.Median - i.Low).Seconds(), least), max((i.High - i.Median).Seconds(), least)
+	minimum := max(narrowest*(i.Median-now).Seconds(), 0.1)
+	return max((i.Median - i.Low).Seconds(), minimum), max((i.High - i.Median).Seconds(), minimum)
 }
 
 // scaled is the interval with another width. What comes cannot come before now.
@@ -226,19 +226,19 @@ func fit(list []scored) (f Fit) {
 	f.Scale = scaleOf(list, f.Periods)
 	var widths []float64
 	inside := 0
-	for at := 0; at < len(list); {
-		next := at
-		for next < len(list) && list[next].period == list[at].period {
-			next++
+	for start := 0; start < len(list); {
+		end := start
+		for end < len(list) && list[end].period == list[start].period {
+			end++
 		}
-		scale := scaleOf(slices.Concat(list[:at], list[next:]), f.Periods-1)
-		for _, s := range list[at:next] {
+		scale := scaleOf(slices.Concat(list[:start], list[end:]), f.Periods-1)
+		for _, s := range list[start:end] {
 			if s.score <= scale {
 				inside++
 			}
 			widths = append(widths, min(scale*s.width, maxWidth))
 		}
-		at = next
+		start = end
 	}
 	slices.Sort(widths)
 	f.Inside, f.Width = float64(inside)/float64(len(list)), widths[len(widths)/2]

@@ -177,7 +177,7 @@ func (p *prospect) pick(weights []float64, u float64) int32 {
 
 // present is draw k of an application. capped: it has more tasks than are simulated.
 func (s *study) present(p *prospect, k int, weights []float64, seed uint64) (out yarn.Present, capped bool) {
-	a, v, most := p.app, s.v, s.tasks
+	a, v, limit := p.app, s.v, s.tasks
 	r := rand.New(rand.NewPCG(seed, workload.Seed(0x0edb, uint64(k))))
 	u := (float64(p.order[k]) + r.Float64()) / float64(len(p.order))
 	d := &s.h.donors[p.pick(weights, u)]
@@ -224,10 +224,10 @@ func (s *study) present(p *prospect, k int, weights []float64, seed uint64) (out
 		if len(running[i]) > 0 {
 			s.Ask = running[i][0].Size
 		}
-		if left := s.Tasks - out.Done[i]; left > max(most, now) {
-			s.Tasks, capped = out.Done[i]+max(most, now), true
+		if left := s.Tasks - out.Done[i]; left > max(limit, now) {
+			s.Tasks, capped = out.Done[i]+max(limit, now), true
 		}
-		if done := min(out.Done[i], most); done < out.Done[i] { // enough for the start of the next stage
+		if done := min(out.Done[i], limit); done < out.Done[i] { // enough for the start of the next stage
 			s.Tasks, out.Done[i] = s.Tasks-(out.Done[i]-done), done
 		}
 		values := make([]unit.Time, s.Tasks)

@@ -73,13 +73,13 @@ func newDonor(j *workload.Job, n int) donor {
 	d := donor{job: playable(j)}
 	for i := range d.job.Stages {
 		s := &d.job.Stages[i]
-		list, sum, most := []unit.Time(nil), 0.0, min(s.Tasks, maxSample)
-		for k := range most {
-			list = append(list, s.Length.Draw(k*s.Tasks/most, workload.Seed(sampleSeed, uint64(n)<<8|uint64(i))))
+		list, sum, samples := []unit.Time(nil), 0.0, min(s.Tasks, maxSample)
+		for k := range samples {
+			list = append(list, s.Length.Draw(k*s.Tasks/samples, workload.Seed(sampleSeed, uint64(n)<<8|uint64(i))))
 			sum += list[k].Seconds()
 		}
 		slices.Sort(list)
-		mean := sum / float64(max(most, 1))
+		mean := sum / float64(max(samples, 1))
 		d.lengths, d.mean = append(d.lengths, list), append(d.mean, mean)
 		if j.Class == "other" {
 			d.volume += mean * float64(s.Tasks) * float64(s.Ask.Mem)
@@ -130,19 +130,19 @@ func playable(src *workload.Job) *workload.Job {
 // longer is the share of a stage's tasks that are longer than t. It is never 0 or 1: a sample does not exclude what it does not hold.
 func (d *donor) longer(stage int, t unit.Time) float64 {
 	l := d.lengths[stage]
-	at, _ := slices.BinarySearch(l, t+1)
-	return (float64(len(l)-at) + 0.5) / (float64(len(l)) + 1)
+	i, _ := slices.BinarySearch(l, t+1)
+	return (float64(len(l)-i) + 0.5) / (float64(len(l)) + 1)
 }
 
 // draw returns the length of a task that has run for some time; u is uniform in [0,1). Beyond the sample the tail is a Pareto distribution.
 func (d *donor) draw(stage int, age unit.Time, u float64) unit.Time {
 	l := d.lengths[stage]
-	at := 0
+	first := 0
 	if age > 0 {
-		at, _ = slices.BinarySearch(l, age+1)
+		first, _ = slices.BinarySearch(l, age+1)
 	}
-	if at < len(l) {
-		return l[at+int(u*float64(len(l)-at))]
+	if first < len(l) {
+		return l[first+int(u*float64(len(l)-first))]
 	}
 	return min(unit.FromSeconds(max(age.Seconds(), 1)*math.Pow(1-u, -0.5)), workload.MaxLength)
 }

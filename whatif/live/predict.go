@@ -206,7 +206,7 @@ func (s *study) draw(k int) (state *yarn.State, capped []int) {
 const maxCalls = 50_000
 
 // pace spaces the heartbeats of a large cluster with much to do, so that there are at most so many and a simulation takes a fraction of a second.
-func (v *View) pace(s *yarn.State, most float64) yarn.Timing {
+func (v *View) pace(s *yarn.State, maxBeats float64) yarn.Timing {
 	var work, tasks, length, up float64
 	for i := range s.Apps {
 		p := &s.Apps[i]
@@ -223,7 +223,7 @@ func (v *View) pace(s *yarn.State, most float64) yarn.Timing {
 		}
 	}
 	calls := work / float64(max(v.Cluster.Total().Mem, 1)) * (up + float64(len(v.Cluster.Nodes)))
-	factor := max(calls/most, 1)
+	factor := max(calls/maxBeats, 1)
 	t := v.Timing
 	for _, beat := range []*unit.Time{&t.NodeHeartbeat, &t.AMHeartbeat} {
 		*beat = max(*beat, unit.FromSeconds(min(factor*beat.Seconds(), length/max(tasks, 1)/20)))

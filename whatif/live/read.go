@@ -93,9 +93,9 @@ func (v *View) takeNodes(list []rest.Node) (ids map[string]int32, places map[str
 		if n.State != "RUNNING" || total.Memory <= 0 || total.VCores <= 0 || n.ID == "" {
 			continue
 		}
-		at, rack := int32(len(v.Cluster.Nodes)), racks.Of(v.Cluster, n.Rack)
+		index, rack := int32(len(v.Cluster.Nodes)), racks.Of(v.Cluster, n.Rack)
 		host, _, _ := strings.Cut(n.ID, ":")
-		ids[n.ID], places[n.Rack], places[host] = at, rm.OnRack(int32(rack)), rm.OnNode(at)
+		ids[n.ID], places[n.Rack], places[host] = index, rm.OnRack(int32(rack)), rm.OnNode(index)
 		v.Cluster.Nodes = append(v.Cluster.Nodes, cluster.Node{Name: n.ID, Rack: rack, Room: unit.Resources{Mem: total.Memory, Cores: total.VCores}})
 		v.Used = append(v.Used, unit.Resources{Mem: max(n.UsedMemoryMB, 0), Cores: max(n.UsedVirtualCores, 0)})
 	}
@@ -267,8 +267,8 @@ func share(amounts []int64, total int64) int64 {
 }
 
 // sizes makes at most so many containers of what a list says of an application: how many it has, and their sum.
-func sizes(x *rest.App, am unit.Resources, most int64) []Container {
-	n := min(x.RunningContainers, most)
+func sizes(x *rest.App, am unit.Resources, limit int64) []Container {
+	n := min(x.RunningContainers, limit)
 	out := make([]Container, n)
 	mem, cores := min(max(x.AllocatedMB, n), cluster.MaxRoom), min(max(x.AllocatedVCores, n), cluster.MaxRoom)
 	for i := range out {

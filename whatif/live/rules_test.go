@@ -132,7 +132,7 @@ func TestCandidates(t *testing.T) {
 func TestBestTrialHalvesTheWait(t *testing.T) {
 	v := waiting(t, `<allocations><queue name="a"><maxAMShare>0.25</maxAMShare></queue></allocations>`, 2, 4, 3, 1, "a")
 	x := &Explanation{App: v.Find("w0")}
-	q := question{at: 4, until: unit.Never}
+	q := question{index: 4, until: unit.Never}
 	v.locate()
 	if err := q.expect(t.Context(), x, v, Guess(v), Options{Seed: 1, Draws: 1}); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestTooLarge(t *testing.T) {
 // Of the values of a setting that give a container now, the smallest is named; of two settings, each.
 func TestSmallestThatHelpsNow(t *testing.T) {
 	v := waiting(t, `<allocations><queue name="a"><maxAMShare>0.25</maxAMShare></queue></allocations>`, 2, 4, 1, 1, "a")
-	q := question{at: 4, until: unit.Never, study: newStudy(v, Guess(v), Options{Seed: 1, Draws: 1}, maxCalls)}
+	q := question{index: 4, until: unit.Never, study: newStudy(v, Guess(v), Options{Seed: 1, Draws: 1}, maxCalls)}
 	set := func(property, value string) edit.Change {
 		return edit.Change{Queue: "root.a", Property: property, Value: value}
 	}

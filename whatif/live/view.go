@@ -115,13 +115,13 @@ func (v *View) locate() {
 		}
 	}
 	slices.SortStableFunc(lost, func(a, b *Container) int { return cmp.Compare(b.Size.Mem, a.Size.Mem) })
-	most := heap.Heap[int32]{Before: func(a, b int32) bool { return room[a].Mem > room[b].Mem || room[a].Mem == room[b].Mem && a < b }}
+	byRoom := heap.Heap[int32]{Before: func(a, b int32) bool { return room[a].Mem > room[b].Mem || room[a].Mem == room[b].Mem && a < b }}
 	for i := range room {
-		most.Push(int32(i))
+		byRoom.Push(int32(i))
 	}
 	for _, c := range lost {
-		c.Node = most.Items[0]
+		c.Node = byRoom.Items[0]
 		room[c.Node] = room[c.Node].Sub(c.Size)
-		most.Fix()
+		byRoom.Fix()
 	}
 }

@@ -49,11 +49,11 @@ func (v *View) Soon(t unit.Time) bool { return t <= v.Now+soon*v.Timing.NodeHear
 func Explain(ctx context.Context, v *View, h *History, a *App, o Options) (*Explanation, error) {
 	v.locate()
 	x := &Explanation{App: a}
-	at := slices.IndexFunc(v.Apps, func(x App) bool { return x.ID == a.ID })
-	if at < 0 {
+	index := slices.IndexFunc(v.Apps, func(x App) bool { return x.ID == a.ID })
+	if index < 0 {
 		w := *v
-		at, w.Apps = len(v.Apps), append(slices.Clone(v.Apps), *a)
-		w.Apps[at].Submitted, v = v.Now, &w
+		index, w.Apps = len(v.Apps), append(slices.Clone(v.Apps), *a)
+		w.Apps[index].Submitted, v = v.Now, &w
 	}
 	s, apps, nodes, err := v.mirror(v.Scheduler.RM)
 	if err != nil {
@@ -64,8 +64,8 @@ func Explain(ctx context.Context, v *View, h *History, a *App, o Options) (*Expl
 			s.Beat(n, v.Now)
 		}
 	}
-	x.Reasons = s.Why(apps[at], v.Now, v.tooLarge(a))
-	q := question{at: at, until: unit.Never}
+	x.Reasons = s.Why(apps[index], v.Now, v.tooLarge(a))
+	q := question{index: index, until: unit.Never}
 	if err := q.expect(ctx, x, v, h, o); err != nil {
 		return x, err
 	}
@@ -76,7 +76,7 @@ func Explain(ctx context.Context, v *View, h *History, a *App, o Options) (*Expl
 // question is an application whose next container is simulated.
 type question struct {
 	*study
-	at      int       // of the application
+	index   int       // of the application in the view
 	typical int       // the draw of the median
 	until   unit.Time // settings are simulated so long
 }
@@ -118,12 +118,12 @@ func (q *question) try(ctx context.Context, sets [][]edit.Change, otherwise unit
 	for i, set := range sets {
 		trials[i] = Trial{set, unit.Never}
 		if file, err := edit.Apply(v.Scheduler.Name, v.File, set); err == nil { // else the ResourceManager would not take it
-			if by, err := rmall.Read(v.Scheduler.Name, file, v.Site); err == nil {
-				changed[i] = by
+			if build, err := rmall.Read(v.Scheduler.Name, file, v.Site); err == nil {
+				changed[i] = build
 			}
 		}
 	}
-	each := func(next func(by func() (rm.Scheduler, error)) (unit.Time, error)) error {
+	each := func(next func(build func() (rm.Scheduler, error)) (unit.Time, error)) error {
 		run.Each(ctx, len(sets), q.o.Workers, func(i int) {
 			if changed[i] != nil {
 				trials[i].Next, errs[i] = next(changed[i])
@@ -131,7 +131,7 @@ func (q *question) try(ctx context.Context, sets [][]edit.Change, otherwise unit
 		})
 		return errors.Join(errors.Join(errs...), context.Cause(ctx))
 	}
-	err = each(func(by func() (rm.Scheduler, error)) (unit.Time, error) { return v.grants(by, q.at) })
+	err = each(func(build func() (rm.Scheduler, error)) (unit.Time, error) { return v.grants(build, q.index) })
 	seen := map[string]bool{}
 	for _, t := range trials {
 		last := t.Changes[len(t.Changes)-1]
@@ -144,8 +144,8 @@ func (q *question) try(ctx context.Context, sets [][]edit.Change, otherwise unit
 	if err != nil || len(out) > 0 || len(trials) == 0 || until <= v.Now {
 		return out, err
 	}
-	err = each(func(by func() (rm.Scheduler, error)) (unit.Time, error) {
-		t, _, err := q.next(ctx, by, q.typical, until)
+	err = each(func(build func() (rm.Scheduler, error)) (unit.Time, error) {
+		t, _, err := q.next(ctx, build, q.typical, until)
 		return t, err
 	})
 	if best := slices.MinFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Next, b.Next) }); best.Next < until {
@@ -155,8 +155,8 @@ func (q *question) try(ctx context.Context, sets [][]edit.Change, otherwise unit
 }
 
 // mirror is a scheduler in the state of the ResourceManager's. Applications that it refuses are not in it.
-func (v *View) mirror(by func() (rm.Scheduler, error)) (s explainer, apps []*rm.App, nodes []*rm.Node, err error) {
-	if s, err = fresh(by); err != nil {
+func (v *View) mirror(build func() (rm.Scheduler, error)) (s explainer, apps []*rm.App, nodes []*rm.Node, err error) {
+	if s, err = fresh(build); err != nil {
 		return nil, nil, nil, err
 	}
 	for i := range v.Cluster.Nodes {
@@ -165,7 +165,7 @@ func (v *View) mirror(by func() (rm.Scheduler, error)) (s explainer, apps []*rm.
 		s.NodeAdded(nodes[i], 0)
 	}
 	apps = make([]*rm.App, len(v.Apps))
-	in := make([]bool, len(apps))
+	accepted := make([]bool, len(apps))
 	for _, holds := range []bool{true, false} { // those that hold containers are added first: see yarn.State
 		for i := range v.Apps {
 			a := &v.Apps[i]
@@ -173,7 +173,7 @@ func (v *View) mirror(by func() (rm.Scheduler, error)) (s explainer, apps []*rm.
 				continue
 			}
 			apps[i] = &rm.App{Index: int32(i), Seq: int64(i), ID: a.ID, User: a.User, Queue: a.Queue, Priority: a.Priority, Submitted: a.Submitted, AM: a.master()}
-			if in[i] = s.Added(apps[i], a.Submitted) == nil; !in[i] || !holds {
+			if accepted[i] = s.Added(apps[i], a.Submitted) == nil; !accepted[i] || !holds {
 				continue
 			}
 			var am *Container
@@ -195,7 +195,7 @@ func (v *View) mirror(by func() (rm.Scheduler, error)) (s explainer, apps []*rm.
 		}
 	}
 	for i := range v.Apps {
-		if in[i] {
+		if accepted[i] {
 			_ = s.Asked(apps[i], v.Apps[i].requests(), nil, v.Now) // one that is larger than any node stays out
 		}
 	}
@@ -204,15 +204,15 @@ func (v *View) mirror(by func() (rm.Scheduler, error)) (s explainer, apps []*rm.
 }
 
 // grants is when an application would get a container at the next heartbeats under a scheduler, of what is requested now and no more; Never: at none of them.
-func (v *View) grants(by func() (rm.Scheduler, error), at int) (unit.Time, error) {
-	s, _, nodes, err := v.mirror(by)
+func (v *View) grants(build func() (rm.Scheduler, error), index int) (unit.Time, error) {
+	s, _, nodes, err := v.mirror(build)
 	if err != nil {
 		return unit.Never, err
 	}
 	for i := range soon {
 		now := v.Now + unit.Time(i)*v.Timing.NodeHeartbeat
 		for _, n := range nodes {
-			if slices.ContainsFunc(s.Beat(n, now), func(c *rm.Container) bool { return int(c.App.Index) == at }) {
+			if slices.ContainsFunc(s.Beat(n, now), func(c *rm.Container) bool { return int(c.App.Index) == index }) {
 				return now, nil
 			}
 		}
@@ -256,13 +256,13 @@ func (a *App) requests() []rm.Ask {
 }
 
 // next simulates draw k under a scheduler until the application gets a container, or until an instant.
-func (q *question) next(ctx context.Context, by func() (rm.Scheduler, error), k int, until unit.Time) (first unit.Time, beats int, err error) {
+func (q *question) next(ctx context.Context, build func() (rm.Scheduler, error), k int, until unit.Time) (first unit.Time, beats int, err error) {
 	in, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	first = unit.Never
 	_, err = q.play(in, run.Scheduler{Name: q.v.Scheduler.Name, RM: func() (rm.Scheduler, error) {
-		s, err := fresh(by)
-		return &watched{s, q.v.Apps[q.at].ID, func(got bool, now unit.Time) {
+		s, err := fresh(build)
+		return &watched{s, q.v.Apps[q.index].ID, func(got bool, now unit.Time) {
 			beats++
 			if got && first == unit.Never {
 				first = now
@@ -271,7 +271,7 @@ func (q *question) next(ctx context.Context, by func() (rm.Scheduler, error), k 
 				stop(errDone)
 			}
 		}}, err
-	}}, k, []int{q.at})
+	}}, k, []int{q.index})
 	return first, beats, err
 }
 
@@ -284,8 +284,8 @@ type explainer interface {
 	CountsCores() bool
 }
 
-func fresh(by func() (rm.Scheduler, error)) (explainer, error) {
-	s, err := by()
+func fresh(build func() (rm.Scheduler, error)) (explainer, error) {
+	s, err := build()
 	if err != nil {
 		return nil, err
 	}
@@ -373,8 +373,8 @@ func raise(file []byte, r *policy.Reason) (list []edit.Change) {
 
 // setTo is what a setting of a queue is set to: its own value, the default of all queues, or else what holds if it is missing.
 func setTo(file []byte, c edit.Change, missing float64) float64 {
-	for _, at := range []edit.Change{c, {Property: c.Property}, {Property: map[string]string{"maxAMShare": "queueMaxAMShareDefault"}[c.Property]}} {
-		if text, set, err := edit.Value(file, at.Queue, at.Property); err == nil && set {
+	for _, place := range []edit.Change{c, {Property: c.Property}, {Property: map[string]string{"maxAMShare": "queueMaxAMShareDefault"}[c.Property]}} {
+		if text, set, err := edit.Value(file, place.Queue, place.Property); err == nil && set {
 			if v, err := strconv.ParseFloat(text, 64); err == nil {
 				return v
 			}

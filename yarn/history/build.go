@@ -83,14 +83,14 @@ func (b *builder) mapReduce(h *jhist.Job, conf jobConf, app *app, t *tally) *wor
 
 // uber makes the one task of a job that ran inside its AM.
 func (b *builder) uber(j *workload.Job, h *jhist.Job) bool {
-	from := h.Launch
+	begin := h.Launch
 	if n := len(h.AMs); n > 0 && h.AMs[n-1].Start > 0 {
-		from = h.AMs[n-1].Start
+		begin = h.AMs[n-1].Start
 	}
-	if from == 0 || h.Finish < from {
+	if begin == 0 || h.Finish < begin {
 		return false
 	}
-	j.Stages = []workload.Stage{{Name: "uber", Kind: workload.Other, Tasks: 1, Ask: j.AM, Length: workload.Fixed(span(from, h.Finish))}}
+	j.Stages = []workload.Stage{{Name: "uber", Kind: workload.Other, Tasks: 1, Ask: j.AM, Length: workload.Fixed(span(begin, h.Finish))}}
 	j.AM = unit.Resources{}
 	return true
 }

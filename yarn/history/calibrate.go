@@ -56,10 +56,10 @@ func learn(h *jhist.Job, a *app, j *workload.Job, t *tally) {
 		mem := askOf(j, []workload.Kind{workload.Map, workload.Reduce}[i])
 		for k := range list {
 			for n := range list[k].Attempts {
-				at := &list[k].Attempts[n]
-				last = max(last, at.Finish)
-				if at.Start > 0 && at.Finish >= at.Start {
-					held += mem * int64(at.Finish-at.Start)
+				attempt := &list[k].Attempts[n]
+				last = max(last, attempt.Finish)
+				if attempt.Start > 0 && attempt.Finish >= attempt.Start {
+					held += mem * int64(attempt.Finish-attempt.Start)
 					containers += mem
 				}
 			}

@@ -79,7 +79,7 @@ func (w *webhdfs) List(ctx context.Context, p string) iter.Seq2[Entry, error] {
 }
 
 func (w *webhdfs) Open(ctx context.Context, p string) (io.ReadCloser, error) {
-	return w.files.Open(ctx, path.Join(w.root, p), 0)
+	return w.files.Open(ctx, path.Join(w.root, p))
 }
 
 // gone reports that a file does not exist (any more): the history server moves and removes them.

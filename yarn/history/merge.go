@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -54,8 +53,7 @@ func (s *store) merge(parts []string) (*merged, error) {
 			m.close()
 			return nil, err
 		}
-		var t tally
-		if notes := r.Notes(); len(notes) == 1 && json.Unmarshal([]byte(notes[0].Text), &t) == nil {
+		if t, ok := readTally(r); ok {
 			m.tally.add(&t)
 		}
 		if err := m.read(r); err != nil {

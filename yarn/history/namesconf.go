@@ -43,8 +43,8 @@ func (n *names) capacity(list []conf.Property) (out []conf.Property, dropped []s
 			}
 			p.Value = strings.Join(mapped, ",")
 		case strings.HasPrefix(key, "user-settings."):
-			user, what, _ := strings.Cut(strings.TrimPrefix(key, "user-settings."), ".")
-			key = "user-settings." + n.user(user) + "." + what
+			user, setting, _ := strings.Cut(strings.TrimPrefix(key, "user-settings."), ".")
+			key = "user-settings." + n.user(user) + "." + setting
 		}
 		if queue != "" {
 			key = n.queue(queue) + "." + key
@@ -57,13 +57,13 @@ func (n *names) capacity(list []conf.Property) (out []conf.Property, dropped []s
 
 // split splits a setting into the longest queue that it starts with, and the rest.
 func split(rest string, known map[string]bool) (queue, key string) {
-	for at := len(rest); ; {
-		at = strings.LastIndexByte(rest[:at], '.')
-		if at < 0 {
+	for end := len(rest); ; {
+		end = strings.LastIndexByte(rest[:end], '.')
+		if end < 0 {
 			return "", rest
 		}
-		if known[rest[:at]] {
-			return rest[:at], rest[at+1:]
+		if known[rest[:end]] {
+			return rest[:end], rest[end+1:]
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (b *builder) containers(kind string, h held, step float64) []workload.Stage
 		if s < 1e-6 { // rounding
 			continue
 		}
-		if most := b.site.MaxAllocation; step > 1 && (sizes[i].Mem > most.Mem || sizes[i].Cores > most.Cores) {
+		if limit := b.site.MaxAllocation; step > 1 && (sizes[i].Mem > limit.Mem || sizes[i].Cores > limit.Cores) {
 			return nil
 		}
 		tasks, length := spread(s, h.ran)

@@ -33,7 +33,7 @@ const (
 func (im *importer) finish() (*Summary, error) {
 	s := im.store
 	if s.count() == 0 && len(im.unfinished) == 0 {
-		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written%s", im.why(), im.look())
+		return nil, fmt.Errorf("no application that has ended was found%s: nothing was written%s", im.findings(), im.searched())
 	}
 	im.progress(-1, "putting the jobs in order")
 	out := &Summary{New: im.new, Tasks: s.tasks}
@@ -108,8 +108,8 @@ func (im *importer) settings() jobfile.Settings {
 	return jobfile.Settings{Scheduler: cmp.Or(sums[CapacityFile], sums[FairFile]), Cluster: sums[ClusterFile], Site: sums[SiteFile]}
 }
 
-// look is where to look next if nothing was found.
-func (im *importer) look() string {
+// searched says which period was searched, and how to search more, if nothing was found.
+func (im *importer) searched() string {
 	if im.Since.IsZero() && im.Until.IsZero() {
 		return ""
 	}
@@ -120,8 +120,8 @@ func (im *importer) look() string {
 	return fmt.Sprintf("; only what finished from %s on was looked for: --since all takes everything", im.Since.Format(minute))
 }
 
-// why lists this call's notes for an import without jobs.
-func (im *importer) why() string {
+// findings lists this call's notes for an import without jobs.
+func (im *importer) findings() string {
 	var parts []string
 	for _, n := range im.said {
 		text := strings.TrimPrefix(n.Text, "YARN: ")

@@ -179,21 +179,21 @@ func fairOf(root *rest.Queue) *conf.Element {
 		return nil
 	}
 	amount := func(r rest.Resource) string { return fmt.Sprintf("%d mb, %d vcores", r.Memory, r.VCores) }
-	var element func(q *rest.Queue, least int64) *conf.Element
-	element = func(q *rest.Queue, least int64) *conf.Element {
+	var element func(q *rest.Queue, smallest int64) *conf.Element
+	element = func(q *rest.Queue, smallest int64) *conf.Element {
 		name := q.Path[strings.LastIndexByte(q.Path, '.')+1:]
 		e := &conf.Element{Name: "queue", Attrs: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}}}
-		say := func(given bool, name, text string) {
+		set := func(given bool, name, text string) {
 			if given {
 				e.Children = append(e.Children, &conf.Element{Name: name, Text: text})
 			}
 		}
 		policy := strings.ToLower(q.Policy)
-		say(q.MinResources.Memory > 0 || q.MinResources.VCores > 0, "minResources", amount(q.MinResources))
-		say(q.MaxResources.Memory > 0 && q.Path != "root", "maxResources", amount(q.MaxResources))
-		say(q.MaxApps > 0 && q.MaxApps < conf.Unlimited, "maxRunningApps", fmt.Sprint(q.MaxApps))
-		say(least > 0 && q.SteadyFair.Memory > 0, "weight", fmt.Sprintf("%.3g", float64(q.SteadyFair.Memory)/float64(least)))
-		say(policy == "fair" || policy == "drf" || policy == "fifo", "schedulingPolicy", policy)
+		set(q.MinResources.Memory > 0 || q.MinResources.VCores > 0, "minResources", amount(q.MinResources))
+		set(q.MaxResources.Memory > 0 && q.Path != "root", "maxResources", amount(q.MaxResources))
+		set(q.MaxApps > 0 && q.MaxApps < conf.Unlimited, "maxRunningApps", fmt.Sprint(q.MaxApps))
+		set(smallest > 0 && q.SteadyFair.Memory > 0, "weight", fmt.Sprintf("%.3g", float64(q.SteadyFair.Memory)/float64(smallest)))
+		set(policy == "fair" || policy == "drf" || policy == "fifo", "schedulingPolicy", policy)
 		var below int64
 		for _, c := range q.Children {
 			if m := c.SteadyFair.Memory; m > 0 && (below == 0 || m < below) {

@@ -33,7 +33,6 @@ type store struct {
 	known map[key]struct{}
 	parts []string
 	next  int
-	all   tally // of all parts
 	tasks int64
 
 	pending workload.Slice // the next part
@@ -176,12 +175,10 @@ func (s *store) loadPart(name string) (fresh bool, err error) {
 		}
 		tasks += j.Tasks()
 	}
-	var t tally
-	if notes := r.Notes(); len(notes) != 1 || json.Unmarshal([]byte(notes[0].Text), &t) != nil {
+	if _, ok := readTally(r); !ok {
 		return false, fmt.Errorf("%s is not a part of an import", s.path(name))
 	}
 	if fresh {
-		s.all.add(&t)
 		s.tasks += tasks
 	}
 	return fresh, nil
@@ -326,7 +323,6 @@ func (s *store) flushLocked() error {
 	for _, j := range s.pending {
 		s.tasks += j.Tasks()
 	}
-	s.all.add(&s.tally)
 	s.pending, s.tally, s.weight = nil, tally{}, 0
 	return nil
 }

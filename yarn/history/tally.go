@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 
 // tally counts what was found while jobs were built. Every part of the store carries that of its own jobs.
@@ -113,6 +114,13 @@ func (t *tally) notes() workload.Notes {
 		}
 	}
 	return notes
+}
+
+// readTally reads the tally of a part.
+func readTally(part *jobfile.Reader) (t tally, ok bool) {
+	notes := part.Notes()
+	ok = len(notes) == 1 && json.Unmarshal([]byte(notes[0].Text), &t) == nil
+	return t, ok
 }
 
 func (t *tally) text() string {

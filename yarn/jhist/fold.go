@@ -122,15 +122,15 @@ func (f *fold) task(id string) (*Task, error) {
 	if *index == nil {
 		*index = map[int]int{}
 	}
-	at, ok := (*index)[n]
+	i, ok := (*index)[n]
 	if !ok {
-		if at = len(*list); at >= MaxTasks {
+		if i = len(*list); i >= MaxTasks {
 			return nil, fmt.Errorf("more than %d tasks", MaxTasks)
 		}
-		(*index)[n] = at
+		(*index)[n] = i
 		*list = append(*list, Task{Number: n})
 	}
-	return &(*list)[at], nil
+	return &(*list)[i], nil
 }
 
 func (f *fold) attemptEvent(kind string, e record) error {
@@ -143,15 +143,15 @@ func (f *fold) attemptEvent(kind string, e record) error {
 	if err != nil || n < 0 || strings.Count(id, "_") != 5 {
 		return fmt.Errorf("%q is not the id of an attempt", cut(id, 60))
 	}
-	at := slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.Number == n })
-	if at < 0 {
+	i := slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.Number == n })
+	if i < 0 {
 		if f.attempts++; f.attempts > MaxAttempts {
 			return fmt.Errorf("more than %d attempts", MaxAttempts)
 		}
-		at = len(t.Attempts)
+		i = len(t.Attempts)
 		t.Attempts = append(t.Attempts, Attempt{Number: n})
 	}
-	a := &t.Attempts[at]
+	a := &t.Attempts[i]
 	if strings.HasSuffix(kind, "_STARTED") {
 		a.Start = e.millis("startTime")
 		a.Locality = f.p.name(e.text("locality"))

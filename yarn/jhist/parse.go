@@ -106,40 +106,40 @@ func (f *fold) binary(r io.Reader, text []byte) error {
 		}
 		return nil
 	}
-	at := 0
+	pos := 0
 	for {
-		if !end && len(buf)-at < window/4 {
-			buf = buf[:copy(buf, buf[at:])]
-			at = 0
+		if !end && len(buf)-pos < window/4 {
+			buf = buf[:copy(buf, buf[pos:])]
+			pos = 0
 			if err := fill(window); err != nil {
 				return err
 			}
 		}
-		if at == len(buf) {
+		if pos == len(buf) {
 			return nil
 		}
-		if !p.blocks.few(buf[at:]) {
+		if !p.blocks.few(buf[pos:]) {
 			return fmt.Errorf("a list of it comes in more than %d parts, which Hadoop does not write", maxBlocks)
 		}
 		var v any
-		rest, err := p.schema.Decode(buf[at:], &v, avro.AliasInput())
+		rest, err := p.schema.Decode(buf[pos:], &v, avro.AliasInput())
 		if err != nil {
 			// The record may continue beyond the window, and then any error is possible.
-			have := len(buf) - at
+			have := len(buf) - pos
 			if end || have >= MaxRecord {
 				return fmt.Errorf("it is damaged or cut off: %w", err)
 			}
-			buf = buf[:copy(buf, buf[at:])]
-			at = 0
+			buf = buf[:copy(buf, buf[pos:])]
+			pos = 0
 			if err := fill(min(max(2*have, window), MaxRecord)); err != nil {
 				return err
 			}
 			continue
 		}
-		if len(rest) == len(buf)-at {
+		if len(rest) == len(buf)-pos {
 			return errors.New("its schema describes events of no bytes")
 		}
-		at = len(buf) - len(rest)
+		pos = len(buf) - len(rest)
 		top, ok := v.(map[string]any)
 		if !ok {
 			return errors.New("its schema does not describe a record")

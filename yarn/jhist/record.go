@@ -12,10 +12,10 @@ type record map[string]any
 func (r record) get(field string) any {
 	v := r[field]
 	if m, ok := v.(map[string]any); ok && len(m) == 1 {
-		for k, in := range m {
+		for k, value := range m {
 			switch {
 			case k == "string", k == "long", k == "int", k == "boolean", strings.Contains(k, "."):
-				return in
+				return value
 			}
 		}
 	}
@@ -71,9 +71,7 @@ func (r record) counters(field string) Counters {
 		for _, one := range counts {
 			m, _ := one.(map[string]any)
 			name, _ := m["name"].(string)
-			if into := c.named(name); into != nil {
-				*into = max(record(m).number("value"), 0)
-			}
+			c.Set(name, record(m).number("value"))
 		}
 	}
 	return c
@@ -81,8 +79,8 @@ func (r record) counters(field string) Counters {
 
 // Set takes a counter by Hadoop's name for it, if it is one of those that are kept.
 func (c *Counters) Set(name string, value int64) {
-	if into := c.named(name); into != nil {
-		*into = max(value, 0)
+	if counter := counterNames[name]; counter != nil {
+		*counter(c) = max(value, 0)
 	}
 }
 
@@ -96,11 +94,4 @@ var counterNames = map[string]func(*Counters) *int64{
 	"VCORES_MILLIS_REDUCES": func(c *Counters) *int64 { return &c.CoreMillisReduces },
 	"MILLIS_MAPS":           func(c *Counters) *int64 { return &c.SlotMillisMaps },
 	"MILLIS_REDUCES":        func(c *Counters) *int64 { return &c.SlotMillisReduces },
-}
-
-func (c *Counters) named(name string) *int64 {
-	if of := counterNames[name]; of != nil {
-		return of(c)
-	}
-	return nil
 }

@@ -218,7 +218,7 @@ func TestCredentialsStayHome(t *testing.T) {
 		if _, err := c.Metrics(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := c.Files().Open(t.Context(), "/f", 0); err != nil {
+		if f, err := c.Files().Open(t.Context(), "/f"); err != nil {
 			t.Error(err)
 		} else {
 			_ = f.Close()

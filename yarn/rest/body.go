@@ -10,16 +10,16 @@ import (
 
 // slot is one of a limited number of concurrent requests to a server.
 type slot struct {
-	of   chan struct{} // nil: no limit
+	all  chan struct{} // of the server; nil: no limit
 	held bool
 }
 
 func (s *slot) take(ctx context.Context) error {
-	if s == nil || s.of == nil || s.held {
+	if s == nil || s.all == nil || s.held {
 		return nil
 	}
 	select {
-	case s.of <- struct{}{}:
+	case s.all <- struct{}{}:
 		s.held = true
 		return nil
 	case <-ctx.Done():
@@ -30,7 +30,7 @@ func (s *slot) take(ctx context.Context) error {
 func (s *slot) free() {
 	if s != nil && s.held {
 		s.held = false
-		<-s.of
+		<-s.all
 	}
 }
 
@@ -49,10 +49,10 @@ func (p *idleBody) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
-	most := streamWithin * p.timeout
-	if p.waited >= most {
+	limit := streamWithin * p.timeout
+	if p.waited >= limit {
 		p.cancel()
-		p.err = incomplete(most)
+		p.err = incomplete(limit)
 		return 0, p.err
 	}
 	t := time.AfterFunc(p.timeout, p.cancel)
@@ -79,7 +79,7 @@ func incomplete(after time.Duration) error {
 }
 
 // cutHint is what to do about a truncated response.
-const cutHint = "try again; if it keeps happening, its log may say why, or a gateway in between cuts it"
+const cutHint = "try again; if it happens again, its log may say why, or a gateway in between cuts it"
 
 // How many timeouts a response may take if it is read whole, and if it is streamed.
 const (

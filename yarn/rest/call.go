@@ -106,7 +106,7 @@ func (c *Client) once(ctx context.Context, k *call) (*answer, error) {
 	if len(bases) == 0 {
 		return nil, &CallError{k.what, "", fmt.Errorf("%s: %w", k.server.name, errNotConfigured)}
 	}
-	place := &slot{of: k.server.slots}
+	place := &slot{all: k.server.slots}
 	if err := place.take(ctx); err != nil {
 		return nil, err
 	}

@@ -44,11 +44,11 @@ func managers(p *conf.Properties, scheme string) []*url.URL {
 	var list []*url.URL
 	for id := range strings.SplitSeq(text("ha.rm-ids"), ",") {
 		id = strings.TrimSpace(id)
-		at := text(key + id)
-		if at == "" && text("hostname."+id) != "" {
-			at = net.JoinHostPort(text("hostname."+id), port)
+		host := text(key + id)
+		if host == "" && text("hostname."+id) != "" {
+			host = net.JoinHostPort(text("hostname."+id), port)
 		}
-		u, err := address(scheme + "://" + at)
+		u, err := address(scheme + "://" + host)
 		if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() { // a wildcard: not an address to connect to
 			continue
 		}
@@ -70,12 +70,12 @@ func (c *Client) SchedulerConfVersion(ctx context.Context) (int64, error) {
 	type version struct {
 		ID int64 `json:"versionID"`
 	}
-	var v struct {
-		version
-		Wrapped version `json:"configversion"` // since 3.5
-	}
 	k := &call{what: "read the version of the scheduler's configuration", server: c.rm, path: cluster + "/scheduler-conf/version"}
-	err := c.whole(ctx, k, func(data []byte) error {
+	return parse(ctx, c, k, func(data []byte) (int64, error) {
+		var v struct {
+			version
+			Wrapped version `json:"configversion"` // since 3.5
+		}
 		err := decodeWhole(data, &v)
 		if err == nil {
 			err = decodeWhole(data, &v.version)
@@ -83,19 +83,12 @@ func (c *Client) SchedulerConfVersion(ctx context.Context) (int64, error) {
 		if err == nil && v.ID == 0 && v.Wrapped.ID == 0 {
 			err = malformed("the answer has no \"versionID\"")
 		}
-		return err
+		return max(v.ID, v.Wrapped.ID), err
 	})
-	return max(v.ID, v.Wrapped.ID), err
 }
 
 func (c *Client) properties(ctx context.Context, k *call, name string) (*conf.Properties, error) {
-	var p *conf.Properties
-	err := c.whole(ctx, k, func(data []byte) error {
-		var err error
-		p, err = readProperties(data, name)
-		return err
-	})
-	return p, err
+	return parse(ctx, c, k, func(data []byte) (*conf.Properties, error) { return readProperties(data, name) })
 }
 
 // readProperties parses a configuration in any of the formats of Hadoop's servers: XML; JSON of /conf

@@ -27,21 +27,21 @@ type Cut struct {
 }
 
 func (c Cut) String() string {
-	of := term.Name(c.ID)
-	if of == "" {
-		of = "an element without id"
+	owner := term.Name(c.ID)
+	if owner == "" {
+		owner = "an element without id"
 	}
 	if c.User != "" {
-		of += ", of user " + term.Name(c.User)
+		owner += ", of user " + term.Name(c.User)
 	}
 	if c.LeftOut {
-		return fmt.Sprintf("%s: it takes %v and is left out: at most %v are read", of, unit.Bytes(c.Bytes), unit.Bytes(maxElement))
+		return fmt.Sprintf("%s: it takes %v and is left out: at most %v are read", owner, unit.Bytes(c.Bytes), unit.Bytes(maxElement))
 	}
 	field := "a field"
 	if c.Field != "" {
 		field = "its " + term.Name(c.Field)
 	}
-	return fmt.Sprintf("%s: %s of %v was cut to %v", of, field, unit.Bytes(c.Bytes), unit.Bytes(maxText))
+	return fmt.Sprintf("%s: %s of %v was cut to %v", owner, field, unit.Bytes(c.Bytes), unit.Bytes(maxText))
 }
 
 // cuts are the first elements of all lists of a client that were cut, each once, in the order of reading.

@@ -12,33 +12,32 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// fill reads a whole response and fills v with what is under the keys.
-func (c *Client) fill(ctx context.Context, k *call, v any, keys ...string) error {
-	return c.whole(ctx, k, func(data []byte) error { return decodeWhole(data, v, keys...) })
-}
-
 // get reads a whole response and returns what is under the keys.
-func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (v T, err error) {
-	err = c.fill(ctx, k, &v, keys...)
-	return v, err
+func get[T any](ctx context.Context, c *Client, k *call, keys ...string) (T, error) {
+	return parse(ctx, c, k, func(data []byte) (v T, err error) {
+		err = decodeWhole(data, &v, keys...)
+		return v, err
+	})
 }
 
-// whole reads a whole response; a web page instead of data is an error.
-func (c *Client) whole(ctx context.Context, k *call, use func([]byte) error) error {
-	return c.read(ctx, k, func(a *answer) error {
-		most := c.maxHeld(k)
-		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, most+1))
+// parse reads a whole response and parses it; a web page instead of data is an error.
+func parse[T any](ctx context.Context, c *Client, k *call, parse func([]byte) (T, error)) (v T, err error) {
+	err = c.read(ctx, k, func(a *answer) error {
+		limit := c.maxHeld(k)
+		data, err := io.ReadAll(io.LimitReader(&deadlineBody{a.body, time.Now().Add(wholeWithin * c.o.Timeout), wholeWithin * c.o.Timeout}, limit+1))
 		if err != nil {
 			return err
 		}
-		if int64(len(data)) > most {
-			return tooLarge(most)
+		if int64(len(data)) > limit {
+			return tooLarge(limit)
 		}
 		if title, page := pageTitle(data, a.Header.Get("Content-Type")); page {
 			return htmlError(title)
 		}
-		return use(data)
+		v, err = parse(data)
+		return err
 	})
+	return v, err
 }
 
 // maxRelayed bounds what a user's process may make us hold. JSON takes some twenty times its size in memory.
@@ -56,8 +55,8 @@ func (c *Client) maxHeld(k *call) int64 {
 // takes 1 MiB.
 const maxElement = 8 << 20
 
-func tooLarge(most int64) error {
-	return &FormatError{Reason: fmt.Sprintf("the answer is larger than %v", unit.Bytes(most)), Hint: "look at what it sends, with curl"}
+func tooLarge(limit int64) error {
+	return &FormatError{Reason: fmt.Sprintf("the answer is larger than %v", unit.Bytes(limit)), Hint: "look at what it sends, with curl"}
 }
 
 // list iterates over the elements under the keys as they arrive. It ends after an error.

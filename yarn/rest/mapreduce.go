@@ -14,7 +14,7 @@ type MapReduce struct {
 	c      *Client
 	server *server
 	base   string
-	of     string // for messages
+	suffix string // of what is done, in messages
 }
 
 // History is the JobHistoryServer: jobs that have ended.
@@ -31,7 +31,7 @@ func (c *Client) AM(app string) *MapReduce {
 
 func (m *MapReduce) call(what, path string) *call {
 	relayed := m.server == m.c.rm
-	return &call{what: what + m.of, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
+	return &call{what: what + m.suffix, server: m.server, path: m.base + path, relayed: relayed, stray: relayed, single: relayed}
 }
 
 // Info returns the age and version of the history server.
@@ -46,22 +46,15 @@ func (m *MapReduce) Info(ctx context.Context) (HistoryInfo, error) {
 type JobFilter struct {
 	User, State                 string
 	FinishedFrom, FinishedUntil time.Time
-	Limit                       int
-}
-
-func (f *JobFilter) query() url.Values {
-	a := AppFilter{User: f.User, FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Limit: f.Limit, Requests: true}
-	q := a.query()
-	if f.State != "" {
-		q.Set("state", f.State)
-	}
-	return q
 }
 
 // Jobs lists jobs; the history server has the newest ones in its list, 20,000 unless mapreduce.jobhistory.joblist.cache.size says otherwise.
 func (m *MapReduce) Jobs(ctx context.Context, f JobFilter) iter.Seq2[Job, error] {
 	k := m.call("list jobs", "/mapreduce/jobs")
-	k.query = f.query()
+	a := AppFilter{User: f.User, FinishedFrom: f.FinishedFrom, FinishedUntil: f.FinishedUntil, Requests: true}
+	if k.query = a.query(); f.State != "" {
+		k.query.Set("state", f.State)
+	}
 	return list[Job](ctx, m.c, k, "jobs", "job")
 }
 
@@ -79,20 +72,20 @@ func (m *MapReduce) Tasks(ctx context.Context, id string) iter.Seq2[Task, error]
 
 // Counters reads a job's counters.
 func (m *MapReduce) Counters(ctx context.Context, job string) ([]CounterGroup, error) {
-	var v struct {
-		Groups []CounterGroup `json:"counterGroup"`
-	}
-	err := m.c.fill(ctx, m.call("read counters of "+job, jobPath(job, "/counters")), &v, "jobCounters")
-	return v.Groups, err
+	return m.counters(ctx, job, jobPath(job, "/counters"), "jobCounters")
 }
 
 // TaskCounters reads a task's counters.
 func (m *MapReduce) TaskCounters(ctx context.Context, job, task string) ([]CounterGroup, error) {
-	var v struct {
-		Groups []CounterGroup `json:"taskCounterGroup"`
-	}
-	err := m.c.fill(ctx, m.call("read counters of "+task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters")), &v, "jobTaskCounters")
-	return v.Groups, err
+	return m.counters(ctx, task, jobPath(job, "/tasks/"+url.PathEscape(task)+"/counters"), "jobTaskCounters")
+}
+
+func (m *MapReduce) counters(ctx context.Context, id, path, key string) ([]CounterGroup, error) {
+	v, err := get[struct {
+		Job  []CounterGroup `json:"counterGroup"`
+		Task []CounterGroup `json:"taskCounterGroup"`
+	}](ctx, m.c, m.call("read counters of "+id, path), key)
+	return append(v.Job, v.Task...), err
 }
 
 // JobConf reads the configuration a job ran with.

@@ -6,27 +6,25 @@ type HistoryInfo struct {
 	HadoopVersion string `json:"hadoopVersion"`
 }
 
-// Job is a MapReduce job, from the history server or from its running AM. AvgMapTime and SuccessfulMapAttempts are absent in lists.
+// Job is a MapReduce job, from the history server or from its running AM.
 type Job struct {
-	ID                    string  `json:"id"`
-	Name                  string  `json:"name"`
-	Queue                 string  `json:"queue"`
-	User                  string  `json:"user"`
-	State                 string  `json:"state"`
-	SubmitTime            int64   `json:"submitTime"`
-	StartTime             int64   `json:"startTime"`
-	FinishTime            int64   `json:"finishTime"`
-	MapsTotal             int64   `json:"mapsTotal"`
-	MapsCompleted         int64   `json:"mapsCompleted"`
-	MapsPending           int64   `json:"mapsPending"` // this and the next two: of a running AM
-	MapsRunning           int64   `json:"mapsRunning"`
-	ReducesPending        int64   `json:"reducesPending"`
-	ReducesTotal          int64   `json:"reducesTotal"`
-	ReducesCompleted      int64   `json:"reducesCompleted"`
-	MapProgress           float64 `json:"mapProgress"`
-	Uberized              bool    `json:"uberized"`
-	AvgMapTime            int64   `json:"avgMapTime"`
-	SuccessfulMapAttempts int64   `json:"successfulMapAttempts"`
+	ID               string  `json:"id"`
+	Name             string  `json:"name"`
+	Queue            string  `json:"queue"`
+	User             string  `json:"user"`
+	State            string  `json:"state"`
+	SubmitTime       int64   `json:"submitTime"`
+	StartTime        int64   `json:"startTime"`
+	FinishTime       int64   `json:"finishTime"`
+	MapsTotal        int64   `json:"mapsTotal"`
+	MapsCompleted    int64   `json:"mapsCompleted"`
+	MapsPending      int64   `json:"mapsPending"` // this and the next two: of a running AM
+	MapsRunning      int64   `json:"mapsRunning"`
+	ReducesPending   int64   `json:"reducesPending"`
+	ReducesTotal     int64   `json:"reducesTotal"`
+	ReducesCompleted int64   `json:"reducesCompleted"`
+	MapProgress      float64 `json:"mapProgress"`
+	Uberized         bool    `json:"uberized"`
 }
 
 // Task is a map or a reduce.

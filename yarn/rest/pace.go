@@ -27,13 +27,13 @@ func (p *pace) wait(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	now := time.Now()
-	at := p.next
-	if at.Before(now) {
-		at = now
+	turn := p.next
+	if turn.Before(now) {
+		turn = now
 	}
-	p.next = at.Add(p.every)
+	p.next = turn.Add(p.every)
 	p.mu.Unlock()
-	return sleep(ctx, at.Sub(now))
+	return sleep(ctx, turn.Sub(now))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -128,7 +128,7 @@ func TestServersRedirect(t *testing.T) {
 		_, history := c.History().Job(t.Context(), "job_1_0001")
 		errs := map[string]error{"read": read, "write": write, "history": history}
 		if status != http.StatusTemporaryRedirect {
-			_, errs["file"] = c.Files().Open(t.Context(), "/f", 0)
+			_, errs["file"] = c.Files().Open(t.Context(), "/f")
 		}
 		for what, err := range errs {
 			want := "If that is the right address of "
@@ -161,13 +161,13 @@ func TestDataNode(t *testing.T) {
 			http.Redirect(w, r, data.URL+"/webhdfs/v1/f?op=OPEN", http.StatusTemporaryRedirect)
 		})
 		c := client(t, rest.Options{NameNodes: []string{node.URL}, Auth: auth, Retries: -1})
-		r, err := c.Files().Open(t.Context(), "/f", 0)
+		r, err := c.Files().Open(t.Context(), "/f")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = r.Close()
 		further = true
-		if _, err := c.Files().Open(t.Context(), "/f", 0); err == nil || !strings.Contains(err.Error(), "a DataNode redirects again") {
+		if _, err := c.Files().Open(t.Context(), "/f"); err == nil || !strings.Contains(err.Error(), "a DataNode redirects again") {
 			t.Error(err)
 		}
 		evil.untouched(t)

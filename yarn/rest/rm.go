@@ -32,9 +32,11 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 }
 
 func (c *Client) metrics(ctx context.Context) (Metrics, error) {
-	v := Metrics{UtilizedMBPercent: -1, UtilizedCoresPercent: -1}
-	err := c.fill(ctx, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, &v, "clusterMetrics")
-	return v, err
+	return parse(ctx, c, &call{what: "read the cluster's metrics", server: c.rm, path: cluster + "/metrics"}, func(data []byte) (Metrics, error) {
+		v := Metrics{UtilizedMBPercent: -1, UtilizedCoresPercent: -1}
+		err := decodeWhole(data, &v, "clusterMetrics")
+		return v, err
+	})
 }
 
 // Nodes lists the NodeManagers; lost or decommissioned ones only if their states are requested.
@@ -51,10 +53,8 @@ type AppFilter struct {
 	States        []string // NEW, NEW_SAVING, SUBMITTED, ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
 	User, Queue   string
 	StartedFrom   time.Time
-	StartedUntil  time.Time
 	FinishedFrom  time.Time
 	FinishedUntil time.Time
-	Limit         int
 	Requests      bool // with each application's outstanding requests, which make lists of running ones long
 }
 
@@ -74,12 +74,8 @@ func (f *AppFilter) query() url.Values {
 	text("user", f.User)
 	text("queue", f.Queue)
 	instant("startedTimeBegin", f.StartedFrom)
-	instant("startedTimeEnd", f.StartedUntil)
 	instant("finishedTimeBegin", f.FinishedFrom)
 	instant("finishedTimeEnd", f.FinishedUntil)
-	if f.Limit > 0 {
-		q.Set("limit", strconv.Itoa(f.Limit))
-	}
 	if !f.Requests {
 		q.Set("deSelects", "resourceRequests") // since 2.10 and 3.0; ignored by older ones
 	}

@@ -25,7 +25,6 @@ type Queue struct {
 	// CapacityScheduler.
 	Capacity            float64  `json:"capacity"`
 	MaxCapacity         float64  `json:"maxCapacity"`
-	UsedCapacity        float64  `json:"usedCapacity"`
 	AbsoluteCapacity    float64  `json:"absoluteCapacity"`
 	AbsoluteMaxCapacity float64  `json:"absoluteMaxCapacity"`
 	Weight              float64  `json:"weight"` // -1: not in weight mode
@@ -95,14 +94,7 @@ func (q *Queue) Find(path string) *Queue {
 
 // Scheduler reads the queues.
 func (c *Client) Scheduler(ctx context.Context) (*Scheduler, error) {
-	var s *Scheduler
-	k := &call{what: "read the queues", server: c.rm, path: cluster + "/scheduler"}
-	err := c.whole(ctx, k, func(data []byte) error {
-		var err error
-		s, err = readScheduler(data)
-		return err
-	})
-	return s, err
+	return parse(ctx, c, &call{what: "read the queues", server: c.rm, path: cluster + "/scheduler"}, readScheduler)
 }
 
 // Limits far beyond any site's tree.

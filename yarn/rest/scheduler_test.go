@@ -69,11 +69,11 @@ func TestNoNumberIsKept(t *testing.T) {
 		t.Error(n.Utilization, err)
 	}
 	s, err := readScheduler([]byte(`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queues":{"queue":[
-		{"queueName":"a","usedCapacity":"NaN","numActiveApplications":0,"capacities":{"queueCapacitiesByPartition":[{"partitionName":"","maxAMLimitPercentage":3.3300002}]}},{"queueName":"b"}]}}}}`))
+		{"queueName":"a","absoluteCapacity":"NaN","numActiveApplications":0,"capacities":{"queueCapacitiesByPartition":[{"partitionName":"","maxAMLimitPercentage":3.3300002}]}},{"queueName":"b"}]}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := s.Root.Children[0], s.Root.Children[1]; a.UsedCapacity != 0 || !a.Counted || b.Counted || a.Capacities.Partitions[0].MaxAMPercent != 3.3300002 {
+	if a, b := s.Root.Children[0], s.Root.Children[1]; a.AbsoluteCapacity != 0 || !a.Counted || b.Counted || a.Capacities.Partitions[0].MaxAMPercent != 3.3300002 {
 		t.Errorf("%+v", a)
 	}
 }

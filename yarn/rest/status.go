@@ -119,10 +119,10 @@ func (e *StatusError) read(text []byte, kind string) {
 	if json.Unmarshal(text, &x) == nil {
 		switch {
 		case x.Remote.Exception != "" || x.Remote.Message != "":
-			e.say(x.Remote.Exception, x.Remote.Message)
+			e.setMessage(x.Remote.Exception, x.Remote.Message)
 			return
 		case x.Message != "":
-			e.say(x.Exception, x.Message)
+			e.setMessage(x.Exception, x.Message)
 			return
 		}
 	}
@@ -130,14 +130,14 @@ func (e *StatusError) read(text []byte, kind string) {
 		e.Message = title
 		return
 	}
-	e.say("", string(text))
+	e.setMessage("", string(text))
 }
 
 // classes is a Java class with its package in front of a message.
 var classes = regexp.MustCompile(`^(?:[a-z]\w*\.)+(?:\w+\$)*([A-Z]\w*): +`)
 
-// say strips Java classes from a message, where they mean nothing to most people.
-func (e *StatusError) say(exception, message string) {
+// setMessage strips Java classes from a message, where they mean nothing to most people.
+func (e *StatusError) setMessage(exception, message string) {
 	if first, _, cut := strings.Cut(message, "\n\tat "); cut { // a stack trace follows
 		message = first
 	}

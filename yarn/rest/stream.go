@@ -10,27 +10,14 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // errStop ends a list whose consumer has stopped.
 var errStop = errors.New("no more wanted")
 
-// budget is a reader that fails if more than allowed was read since the last grant.
-type budget struct {
-	r          io.Reader
-	left, each int64 // until the next grant
-}
-
-func (b *budget) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, malformed("one value of the answer is larger than %v", unit.Bytes(b.each))
-	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
-
-func (b *budget) grant() { b.left = b.each }
+// maxValue is how many bytes a value of a list may take that is not a list or an object itself.
+const maxValue = 4 * maxText
 
 // decodeList hands over the elements of the list under the keys, one at a time, and reports those that were cut. An element of
 // more than each bytes is left out. The rest of the response is read to its end, because a response that is truncated after the
@@ -38,7 +25,7 @@ func (b *budget) grant() { b.left = b.each }
 func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func(T) error, report func(Cut)) error {
 	c := &cutter{r: r, keep: maxText, most: total}
 	source := bufio.NewReaderSize(c, maxText)
-	b := &budget{r: source, each: 4 * maxText, left: 4 * maxText}
+	b := &input.Bounded{R: source, Left: maxValue, Err: malformed("one value of the answer is larger than %v", unit.Bytes(maxValue))}
 	dec := json.NewDecoder(b)
 	dec.UseNumber()
 	l := lister[T]{dec: dec, b: b, source: source, cutter: c, each: each, keys: keys, yield: yield, report: report}
@@ -59,8 +46,8 @@ func decodeList[T any](r io.Reader, each, total int64, keys []string, yield func
 
 type lister[T any] struct {
 	dec    *json.Decoder
-	b      *budget
-	source *bufio.Reader // of b
+	b      *input.Bounded // of one value: see maxValue
+	source *bufio.Reader  // of b
 	cutter *cutter
 	each   int64 // max bytes of an element
 	keys   []string
@@ -73,7 +60,7 @@ type lister[T any] struct {
 
 // token reads the next token.
 func (l *lister[T]) token() (json.Token, error) {
-	l.b.grant()
+	l.b.Left = maxValue
 	return l.dec.Token()
 }
 
@@ -164,7 +151,7 @@ func (l *lister[T]) element() (x any, err error) {
 	if !near(l.dec, l.source) {
 		return l.value("", 1)
 	}
-	l.b.grant()
+	l.b.Left = maxValue
 	err = l.dec.Decode(&x)
 	return x, err
 }
@@ -186,7 +173,7 @@ func (l *lister[T]) begin() {
 
 // more says whether the list or object goes on.
 func (l *lister[T]) more() bool {
-	l.b.grant()
+	l.b.Left = maxValue
 	return l.dec.More()
 }
 

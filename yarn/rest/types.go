@@ -9,10 +9,9 @@ import (
 
 // Info is the self-description of a ResourceManager; a standby serves it too.
 type Info struct {
-	State                  string `json:"state"`
-	HAState                string `json:"haState"` // ACTIVE, STANDBY
-	ResourceManagerVersion string `json:"resourceManagerVersion"`
-	HadoopVersion          string `json:"hadoopVersion"`
+	State         string `json:"state"`
+	HAState       string `json:"haState"` // ACTIVE, STANDBY
+	HadoopVersion string `json:"hadoopVersion"`
 }
 
 // Metrics are the cluster's counts. Sizes are in MB as YARN writes them.
@@ -57,7 +56,6 @@ type Node struct {
 	AvailMemoryMB         int64    `json:"availMemoryMB"`
 	UsedVirtualCores      int64    `json:"usedVirtualCores"`
 	AvailableVirtualCores int64    `json:"availableVirtualCores"`
-	NodeLabels            []string `json:"nodeLabels"`
 	TotalResource         Resource `json:"totalResource"` // since Hadoop 3.1: see Total
 
 	Utilization Utilization `json:"resourceUtilization"` // since 2.8

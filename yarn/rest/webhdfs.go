@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -27,13 +26,10 @@ func (f *Files) List(ctx context.Context, folder string) iter.Seq2[FileStatus, e
 	return list[FileStatus](ctx, f.c, f.call("list", folder, "LISTSTATUS"), "FileStatuses", "FileStatus")
 }
 
-// Open reads a file from the offset on. The caller should close it soon: it holds one of the few slots at the file system.
-func (f *Files) Open(ctx context.Context, name string, offset int64) (io.ReadCloser, error) {
+// Open reads a file. The caller should close it soon: it holds one of the few slots at the file system.
+func (f *Files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	k := f.call("read", name, "OPEN")
 	k.accept = "*/*"
-	if offset > 0 {
-		k.query.Set("offset", strconv.FormatInt(offset, 10))
-	}
 	var open *answer
 	err := f.c.retry(ctx, k, func() error {
 		a, err := f.c.once(ctx, k)
