@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
@@ -429,4 +428,4 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // count formats a whole number with separators.
-func count(n int64) string { return report.Number(n) }
+func count(n int64) string { return unit.Number(n) }

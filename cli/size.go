@@ -155,7 +155,7 @@ func answer(ctx context.Context, p sizing.Plan) (*sizing.Answer, error) {
 	return sizing.Run(ctx, p)
 }
 
-func money(v float64) string { return report.Number(int64(v)) }
+func money(v float64) string { return unit.Number(int64(v)) }
 
 // table is the answer as a table: what is bought, what it gains, and what the scale-up machines store.
 func table(a *sizing.Answer, by sizing.Metric) (head []string, rows [][]string) {

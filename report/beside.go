@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Optional parts of the page: locality, and the error against what really happened.
@@ -38,7 +39,7 @@ func newLocality(runs []Run, heads []head) *localityTable {
 		for _, n := range []int64{l.Node, l.Rack, l.Off} {
 			line.Cells = append(line.Cells, figure(float64(n)/float64(known), Share))
 		}
-		line.Cells = append(line.Cells, commas(known))
+		line.Cells = append(line.Cells, unit.Number(known))
 		t.Lines = append(t.Lines, line)
 	}
 	if len(t.Lines) == 0 {
@@ -84,7 +85,7 @@ func newObserved(runs []Run, heads []head) *observedView {
 			}
 		}
 		v.Lines = append(v.Lines, figureRow{heads[i].Name, heads[i].Full, heads[i].Hue, []string{
-			commas(o.Jobs), figure(o.MedianError, Share), figure(o.P95Error, Share), signedShare(o.MeanSigned),
+			unit.Number(o.Jobs), figure(o.MedianError, Share), figure(o.P95Error, Share), signedShare(o.MeanSigned),
 		}})
 		most := worstOfOne
 		if len(runs) > 1 {

@@ -25,7 +25,7 @@ func figure(v float64, u Unit) string {
 	case Share:
 		s = strconv.FormatFloat(v*100, 'f', 1, 64) + " %"
 	case Count:
-		s = commas(int64(math.Round(v)))
+		s = unit.Number(int64(math.Round(v)))
 	default:
 		s = ratio(v)
 	}
@@ -56,27 +56,11 @@ func ratio(v float64) string {
 	case a >= 1e6:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	case a >= 100:
-		return commas(int64(math.Round(v)))
+		return unit.Number(int64(math.Round(v)))
 	case a >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-// Number formats a count with its digits grouped by three: 24,442.
-func Number(n int64) string { return commas(n) }
-
-// commas groups the digits of n by three.
-func commas(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = minus, s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
 }
 
 // amount is a whole number of something, such as "8573 maps"; what stands in the middle of a name is not one.
@@ -90,7 +74,7 @@ func groupDigits(sentence string) string {
 		if err != nil || m[3] == "on" || strings.HasPrefix(m[2], "0") {
 			return found
 		}
-		return m[1] + commas(n) + " " + m[3]
+		return m[1] + unit.Number(n) + " " + m[3]
 	})
 }
 
@@ -160,7 +144,7 @@ func percent(p float64) string {
 	case p >= 99.5 && p < 100:
 		return strconv.FormatFloat(min(p, 99.99), 'f', 2, 64)
 	case p >= 1000:
-		return commas(int64(math.Round(p)))
+		return unit.Number(int64(math.Round(p)))
 	case p >= 9.95 || p < 0.05:
 		return strconv.FormatFloat(p, 'f', 0, 64)
 	}

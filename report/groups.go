@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 const (
@@ -77,7 +78,7 @@ func newGroupTable(of string, total int) groupTable {
 	t := groupTable{ID: "by-" + of, Title: "By " + of, Of: of}
 	var notes []string
 	if total > 1 {
-		notes = append(notes, commas(int64(total))+" in all")
+		notes = append(notes, unit.Number(int64(total))+" in all")
 	}
 	if total > maxGroupRows {
 		notes = append(notes, fmt.Sprintf("the first %d are listed", maxGroupRows))
@@ -164,10 +165,10 @@ func changeTables(groups []Groups, runs []head) []groupTable {
 		t.Heads, t.Columns = []groupHead{{"", 1, false}}, []groupColumn{{Label: "jobs"}}
 		lines := g.Lines[:min(len(g.Lines), maxGroupRows)]
 		for _, l := range lines {
-			jobs := commas(l.Jobs[0])
+			jobs := unit.Number(l.Jobs[0])
 			for _, n := range l.Jobs[1:] {
 				if n != l.Jobs[0] {
-					jobs = commas(slices.Min(l.Jobs)) + "–" + commas(slices.Max(l.Jobs))
+					jobs = unit.Number(slices.Min(l.Jobs)) + "–" + unit.Number(slices.Max(l.Jobs))
 				}
 			}
 			line := groupLine{Name: cmp.Or(l.Name, "(none)"), Touched: l.Touched, Cells: []groupCell{{compareCell{Value: jobs, Key: key(float64(l.Jobs[0])), First: true}, false}}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // plot is a static picture of lines: an SVG that needs no script.
@@ -111,7 +112,7 @@ func sizePlot(runs []Run, heads []head) *plot {
 			x, y := plotX((float64(class(&g)-first)+0.5)/n), plotY(math.Log(max(1, g.Slowdown.Mean))/top)
 			xs, ys = append(xs, x), append(ys, y)
 			p.Dots = append(p.Dots, plotDot{x, y, hue, fmt.Sprintf("%s, %s to %s s: mean slowdown %s of %s jobs", heads[r].Name, size(g.From), size(g.To),
-				figure(g.Slowdown.Mean, Ratio), commas(g.Jobs))})
+				figure(g.Slowdown.Mean, Ratio), unit.Number(g.Jobs))})
 		}
 		p.line(heads[r].Name, heads[r].Full, hue, xs, ys, plotRight)
 	}
@@ -123,7 +124,7 @@ func size(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
-	return commas(int64(math.Round(v)))
+	return unit.Number(int64(math.Round(v)))
 }
 
 // jobPlots draw the containers of each job over time, and how wrong its predicted end was.
@@ -189,7 +190,7 @@ func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 	}
 	lines := e.Series
 	if len(lines) == 0 {
-		p.Caption += "; " + commas(e.Jobs) + " jobs"
+		p.Caption += "; " + unit.Number(e.Jobs) + " jobs"
 		mean, abs := result.EstimateSeries{ID: "mean", Elapsed: 1}, result.EstimateSeries{ID: "mean of absolute values", Elapsed: 1}
 		for _, by := range e.ByLife {
 			if by.Jobs > 0 {

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // sample makes up a day of a cluster under several schedulers. The numbers are invented but hang together: curves, tables and
@@ -38,13 +39,13 @@ func sample(jobs int, queues []string, schedulers ...string) Data {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].submit < all[j].submit })
 	d := Data{
 		Title:    "fifo, fair and capacity on one busy day",
-		Subtitle: fmt.Sprintf("%s jobs of %d queues, 600 nodes × 6 containers in 30 racks, 5 seeds", commas(int64(jobs)), len(queues)),
+		Subtitle: fmt.Sprintf("%s jobs of %d queues, 600 nodes × 6 containers in 30 racks, 5 seeds", unit.Number(int64(jobs)), len(queues)),
 		Answers: []string{
 			"fair: better for the cluster as a whole: p95 elapsed 21 min -> 2 min (-90 %, -95 to -87). Queue etl loses: p95 elapsed 2 min -> 3 min (+50 %, +45 to +54).",
 			"capacity: the cluster as a whole: no noticeable difference.",
 		},
 		Facts: []Fact{
-			{"workload", fmt.Sprintf("busy-day.parquet, %s jobs, 812,406 tasks, sha256 1f0c…e2", commas(int64(jobs)))},
+			{"workload", fmt.Sprintf("busy-day.parquet, %s jobs, 812,406 tasks, sha256 1f0c…e2", unit.Number(int64(jobs)))},
 			{"cluster", "600x6/30: 600 nodes of 6 containers in 30 racks"},
 		},
 		Assumptions: []string{"task lengths from the trace", "no network model", "container start 0.4 s", "no failures"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // steeringView is what a steering policy did in one run: a static SVG, and a table.
@@ -57,12 +58,12 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	v := steeringView{head: h, Policy: s.Policy, Queue: s.Queue, Series: s.SeriesName(), More: s.MoreChanges}
 	var kinds []string
 	for _, k := range s.Decisions {
-		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
+		kinds = append(kinds, unit.Number(k.Count)+" "+k.Kind)
 	}
-	v.Lines = append(v.Lines, fmt.Sprintf("%s samples: %s", commas(s.Looks), strings.Join(kinds, ", ")),
+	v.Lines = append(v.Lines, fmt.Sprintf("%s samples: %s", unit.Number(s.Looks), strings.Join(kinds, ", ")),
 		fmt.Sprintf("%s: %s found, between %s and %s, %s at the end", s.SeriesName(), plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
 	if s.Series == result.JobKnobs {
-		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, commas(s.Made), commas(s.Refused))
+		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, unit.Number(s.Made), unit.Number(s.Refused))
 	}
 	if !s.Restored {
 		v.Lines = append(v.Lines, "the original values were not restored")

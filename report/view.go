@@ -182,7 +182,7 @@ func notices(d Data, names []string) []string {
 			what string
 		}{{c.Refused, "refused"}, {c.Failed, "failed"}, {c.Unfinished, "not finished"}} {
 			if p.n > 0 {
-				parts = append(parts, commas(p.n)+" "+p.what)
+				parts = append(parts, unit.Number(p.n)+" "+p.what)
 			}
 		}
 		if len(parts) == 0 {
@@ -319,14 +319,14 @@ func newFigures(r *result.Run) *figures {
 		f.Lines = append(f.Lines, line)
 	}
 	f.Facts = []Fact{
-		{"jobs finished", commas(r.Jobs.Finished)},
-		{"tasks finished", commas(r.Tasks.Finished)},
+		{"jobs finished", unit.Number(r.Jobs.Finished)},
+		{"tasks finished", unit.Number(r.Tasks.Finished)},
 		{"makespan", figure(r.Makespan, Seconds)},
 		{"utilisation", figure(r.Utilisation, Share)},
 		{"container hours", figure(r.ContainerHours, Ratio)},
 	}
 	if d := r.Deadlines; d != nil {
-		f.Facts = append(f.Facts, Fact{"deadlines met", commas(d.Met) + " of " + commas(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, Seconds)})
+		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, Seconds)})
 	}
 	for i, p := range r.Partitions {
 		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, Share) + " used"})

@@ -12,8 +12,11 @@ func Count(n int64, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return group(strconv.FormatInt(n, 10)) + " " + what
+	return Number(n) + " " + what
 }
+
+// Number formats a whole number with its digits grouped by three: "24,442".
+func Number(n int64) string { return group(strconv.FormatInt(n, 10)) }
 
 // group adds thousands separators to an integer.
 func group(s string) string {

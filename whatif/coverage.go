@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -105,24 +104,24 @@ func (out *Comparison) tally(s int) tally {
 
 // of is "30 of 200 jobs", with the number of seeds.
 func (t tally) of(n int64) string {
-	return report.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
+	return unit.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 }
 
 // what says why jobs did not finish: "30 refused (most often: no such queue), 2 failed".
 func (t tally) what() string {
 	var parts []string
 	if n := t.jobs.Refused; n > 0 {
-		text := report.Number(n) + " refused"
+		text := unit.Number(n) + " refused"
 		if t.reason != "" {
 			text += " (most often: " + clip(t.reason, 160) + ")"
 		}
 		parts = append(parts, text)
 	}
 	if n := t.jobs.Failed; n > 0 {
-		parts = append(parts, report.Number(n)+" failed")
+		parts = append(parts, unit.Number(n)+" failed")
 	}
 	if n := t.jobs.Unfinished; n > 0 {
-		parts = append(parts, report.Number(n)+" not finished")
+		parts = append(parts, unit.Number(n)+" not finished")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -136,7 +135,7 @@ func (out *Comparison) coverage() []string {
 		lost := t.jobs.LeftOut()
 		if first := out.tally(0); out.otherJobs(s) && t.jobs.Submitted != first.jobs.Submitted {
 			notes = append(notes, fmt.Sprintf("%s has %s, %s has %s: their figures are of other jobs", names[s], unit.Count(t.jobs.Submitted, "job")+t.seeds,
-				names[0], report.Number(first.jobs.Submitted)+first.seeds))
+				names[0], unit.Number(first.jobs.Submitted)+first.seeds))
 		}
 		switch {
 		case out.Partial && lost == t.jobs.Unfinished: // said already

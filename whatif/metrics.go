@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -194,7 +193,7 @@ func SizeName(g *result.SizeGroup) string {
 		if v < 100 {
 			return Format(v, Ratio)
 		}
-		return report.Number(int64(math.Round(v)))
+		return unit.Number(int64(math.Round(v)))
 	}
 	return write(g.From) + " to " + write(g.To) + " s"
 }

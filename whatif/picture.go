@@ -140,7 +140,7 @@ func (out *Comparison) size() string {
 	text, each := unit.Count(most, "job"), "replay"
 	if fewest < most {
 		each = "seed"
-		text = report.Number(fewest) + " to " + text
+		text = unit.Number(fewest) + " to " + text
 	}
 	if queues > 1 {
 		text += " in " + unit.Count(int64(queues), "queue")

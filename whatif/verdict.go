@@ -300,7 +300,7 @@ func Format(v float64, u Unit) string {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
 	if math.Abs(v) >= 1000 {
-		return report.Number(int64(math.Round(v)))
+		return unit.Number(int64(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
