@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/hybrid"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/sizing"
@@ -197,11 +198,7 @@ func changeText(d result.Difference) string {
 	if d.Ratio.N == 0 {
 		return "" // there are no such jobs
 	}
-	text := fmt.Sprintf("%+.1f %%", 100*(d.Ratio.Mean-1))
-	if d.Ratio.Known {
-		text += fmt.Sprintf(" (%+.1f to %+.1f)", 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1))
-	}
-	return text
+	return verdict.Percent(100*(d.Ratio.Mean-1), 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1), d.Ratio.Known)
 }
 
 // Notes below the table.

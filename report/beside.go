@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -37,7 +38,7 @@ func newLocality(runs []Run, heads []head) *localityTable {
 		}
 		line := figureRow{Name: heads[i].Name, Full: heads[i].Full, Hue: heads[i].Hue}
 		for _, n := range []int64{l.Node, l.Rack, l.Off} {
-			line.Cells = append(line.Cells, figure(float64(n)/float64(known), Share))
+			line.Cells = append(line.Cells, figure(float64(n)/float64(known), verdict.Share))
 		}
 		line.Cells = append(line.Cells, unit.Number(known))
 		t.Lines = append(t.Lines, line)
@@ -85,7 +86,7 @@ func newObserved(runs []Run, heads []head) *observedView {
 			}
 		}
 		v.Lines = append(v.Lines, figureRow{heads[i].Name, heads[i].Full, heads[i].Hue, []string{
-			unit.Number(o.Jobs), figure(o.MedianError, Share), figure(o.P95Error, Share), signedShare(o.MeanSigned),
+			unit.Number(o.Jobs), figure(o.MedianError, verdict.Share), figure(o.P95Error, verdict.Share), signedShare(o.MeanSigned),
 		}})
 		most := worstOfOne
 		if len(runs) > 1 {
@@ -100,7 +101,7 @@ func newObserved(runs []Run, heads []head) *observedView {
 		for _, j := range worst {
 			times = append(times, j.Observed, j.Simulated)
 		}
-		write := column(times, Seconds)
+		write := column(times, verdict.Seconds)
 		for _, j := range worst {
 			w.Jobs = append(w.Jobs, figureRow{Name: clip(j.ID, 80), Cells: []string{
 				write(j.Observed), write(j.Simulated), signedShare(j.Error),
@@ -116,9 +117,9 @@ func newObserved(runs []Run, heads []head) *observedView {
 
 func signedShare(v float64) string {
 	if v > 0 {
-		return "+" + figure(v, Share)
+		return "+" + figure(v, verdict.Share)
 	}
-	return figure(v, Share)
+	return figure(v, verdict.Share)
 }
 
 // localityText is the same in one line, for a single run.
@@ -128,7 +129,7 @@ func localityText(l result.Locality) string {
 		return ""
 	}
 	return fmt.Sprintf("%s on the node, %s in the rack, %s elsewhere",
-		figure(float64(l.Node)/known, Share), figure(float64(l.Rack)/known, Share), figure(float64(l.Off)/known, Share))
+		figure(float64(l.Node)/known, verdict.Share), figure(float64(l.Rack)/known, verdict.Share), figure(float64(l.Off)/known, verdict.Share))
 }
 
 // again is a command split into words, with --report added if missing.

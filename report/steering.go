@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -72,7 +73,7 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	for _, c := range s.Changes {
 		times = append(times, c.Asked, c.InForce)
 	}
-	write := column(times, Seconds)
+	write := column(times, verdict.Seconds)
 	for i, c := range s.Changes {
 		if i == maxSteerLines {
 			v.More += int64(len(s.Changes) - i)
@@ -127,7 +128,7 @@ func (v *steeringView) draw(s *result.Steering) {
 	}
 	v.Running, v.Wait = running.end(x(end)), waiting.end(x(end))
 	v.TopShare, v.TopJobs = plain(math.Round(share*1000)/1000), strconv.Itoa(jobs)
-	write := column([]float64{end - begin}, Seconds)
+	write := column([]float64{end - begin}, verdict.Seconds)
 	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		t := begin + (end-begin)*float64(i)/4
 		v.Ticks = append(v.Ticks, tick{math.Round(x(t)*10) / 10, write(t), anchor})

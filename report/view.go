@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -137,7 +138,7 @@ func newView(d Data) *view {
 		if v.Groups = changeTables(d.Groups, v.Runs); len(v.Groups) > 0 {
 			at := max(0, slices.IndexFunc(v.Groups, groupTable.Marked))
 			who := v.Groups[at]
-			of := slices.IndexFunc(d.Groups, func(g Groups) bool { return g.Kind == who.Of })
+			of := slices.IndexFunc(d.Groups, func(g verdict.Group) bool { return g.Kind == who.Of })
 			v.Forest = newForest(d.Comparison, d.Groups[of:], v.Runs)
 			v.Who, v.Groups = &who, slices.Delete(v.Groups, at, at+1)
 		}
@@ -212,7 +213,7 @@ func notices(d Data, names []string) []string {
 func withoutCurves(runs []Run, names []string) string {
 	var without []string
 	for i, r := range runs[:min(len(runs), maxChartRuns)] {
-		if len(r.Wait.X)+len(r.Elapsed.X)+len(r.Slowdown.X) == 0 && r.Result != nil && r.Result.Jobs.Finished == 0 {
+		if len(r.Curves.Wait.X)+len(r.Curves.Elapsed.X)+len(r.Curves.Slowdown.X) == 0 && r.Result != nil && r.Result.Jobs.Finished == 0 {
 			without = append(without, names[i])
 		}
 	}
@@ -223,12 +224,12 @@ func curveViews(runs []Run, names []string) []curveView {
 	var out []curveView
 	for _, c := range []struct {
 		id, title, caption string
-		unit               Unit
-		of                 func(Run) Curve
+		unit               verdict.Unit
+		of                 func(Run) result.Curve
 	}{
-		{"wait", "Wait", "submission to first container", Seconds, waitOf},
-		{"elapsed", "Elapsed", "submission to finish", Seconds, elapsedOf},
-		{"slowdown", "Slowdown", "elapsed against an empty cluster", Ratio, slowdownOf},
+		{"wait", "Wait", "submission to first container", verdict.Seconds, waitOf},
+		{"elapsed", "Elapsed", "submission to finish", verdict.Seconds, elapsedOf},
+		{"slowdown", "Slowdown", "elapsed against an empty cluster", verdict.Ratio, slowdownOf},
 	} {
 		var said []string
 		some := false
@@ -256,8 +257,8 @@ func newClusterView(runs []Run, names []string) clusterView {
 	for _, r := range runs[:shown] {
 		v.Timeline = v.Timeline || (len(r.Timeline.Edges) > 1 && len(r.Timeline.Queues) > 0)
 		v.Waiting = v.Waiting || slices.ContainsFunc(r.Timeline.Waiting, func(n float64) bool { return n > 0 })
-		if c := r.Timeline.Ceiling; v.Ceiling == "" && len(c) > 0 {
-			v.Ceiling = figure(c[0].Containers, Count)
+		if c := r.Ceiling; v.Ceiling == "" && len(c) > 0 {
+			v.Ceiling = figure(c[0].Containers, verdict.Count)
 		}
 	}
 	return v
@@ -298,14 +299,14 @@ func newFigures(r *result.Run) *figures {
 	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
 	for _, m := range []struct {
 		name, note string
-		unit       Unit
+		unit       verdict.Unit
 		stats      result.Stats
 	}{
-		{"wait", "submission to first container", Seconds, r.Metrics.Wait},
-		{"run", "first container to finish", Seconds, r.Metrics.Run},
-		{"elapsed", "submission to finish", Seconds, r.Metrics.Elapsed},
-		{"slowdown", "elapsed against an empty cluster", Ratio, r.Metrics.Slowdown},
-		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
+		{"wait", "submission to first container", verdict.Seconds, r.Metrics.Wait},
+		{"run", "first container to finish", verdict.Seconds, r.Metrics.Run},
+		{"elapsed", "submission to finish", verdict.Seconds, r.Metrics.Elapsed},
+		{"slowdown", "elapsed against an empty cluster", verdict.Ratio, r.Metrics.Slowdown},
+		{"response ratio", "elapsed over run", verdict.Ratio, r.Metrics.ResponseRatio},
 	} {
 		line := figureLine{Name: m.name, Note: m.note}
 		write := column(of(m.stats), m.unit)
@@ -321,18 +322,18 @@ func newFigures(r *result.Run) *figures {
 	f.Facts = []Fact{
 		{"jobs finished", unit.Number(r.Jobs.Finished)},
 		{"tasks finished", unit.Number(r.Tasks.Finished)},
-		{"makespan", figure(r.Makespan, Seconds)},
-		{"utilisation", figure(r.Utilisation, Share)},
-		{"container hours", figure(r.ContainerHours, Ratio)},
+		{"makespan", figure(r.Makespan, verdict.Seconds)},
+		{"utilisation", figure(r.Utilisation, verdict.Share)},
+		{"container hours", figure(r.ContainerHours, verdict.Ratio)},
 	}
 	if d := r.Deadlines; d != nil {
-		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, Seconds)})
+		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, verdict.Seconds)})
 	}
 	for i, p := range r.Partitions {
-		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, Share) + " used"})
+		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, verdict.Share) + " used"})
 	}
 	if r.Fairness.JainSlowdownUsers > 0 {
-		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, Ratio)})
+		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, verdict.Ratio)})
 		f.Fairness = fairnessNote
 	}
 	if text := localityText(r.Locality); text != "" {

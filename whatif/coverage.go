@@ -49,8 +49,7 @@ func (out *Comparison) setApart() {
 		}
 		for i := range out.Rows {
 			c := &out.Rows[i].Cells[s]
-			c.forget()
-			c.Judgement = Apart
+			c.SetApart()
 		}
 	}
 }

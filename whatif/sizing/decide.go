@@ -7,12 +7,10 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy/hybrid"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 )
-
-// noticeable is the min change of a metric that a recommendation rests on.
-const noticeable = 0.01
 
 // most is the share of the work from which it is said that large jobs have most of it.
 const most = 0.8
@@ -24,7 +22,7 @@ func (a *Answer) choose(p *Plan) {
 	for i := range a.Rows[1:] {
 		r := &a.Rows[i+1]
 		d := r.Changes[p.By.Name]
-		better := !first.Finished || d.Ratio.Mean < 1-noticeable && (len(a.Seeds) == 1 || d.Sure())
+		better := !first.Finished || direction(d) < 0
 		if best := &a.Rows[a.Best]; better && r.Finished && r.Fits && (!best.Finished || r.Value(p.By.Name) < best.Value(p.By.Name)) {
 			a.Best = i + 1
 		}
@@ -85,7 +83,7 @@ func (a *Answer) say(p *Plan) {
 		a.Sentence = fmt.Sprintf("Buy %s: without them, some jobs do not finish. %s.%s", machines, values(best, p.By), a.words(best, p.By))
 	case a.Best > 0 && one:
 		a.Sentence = tooLittle + fmt.Sprintf("With it, %s are best. At the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
-	case a.Best > 0 && worse(best.Changes["p95"]):
+	case a.Best > 0 && direction(best.Changes["p95"]) > 0:
 		a.Sentence = fmt.Sprintf("Mixed: with %s, at the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
 	case a.Best > 0:
 		a.Sentence = fmt.Sprintf("Buy %s: at the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
@@ -112,8 +110,17 @@ func (a *Answer) say(p *Plan) {
 
 const tooLittle = "One seed is too little to buy by: give --seeds 5. "
 
-// worse says whether a metric rises, noticeably and beyond its interval.
-func worse(d result.Difference) bool { return d.Ratio.Mean > 1+noticeable && d.Sure() }
+// direction is -1 if a metric falls, noticeably and beyond its interval, 1 if it rises so, and 0 otherwise. Of one seed, which has no interval, it
+// may say that a metric falls.
+func direction(d result.Difference) int {
+	switch j := verdict.Of(&d, false); {
+	case d.Ratio.Mean < 1-verdict.Noticeable && (j == verdict.Better || j == verdict.Unjudged):
+		return -1
+	case d.Ratio.Mean > 1+verdict.Noticeable && j == verdict.Worse:
+		return 1
+	}
+	return 0
+}
 
 // words are what belongs to a recommendation: the change of p95, if the metric is another, and what hybrid does against its base
 // scheduler on the same machines.
@@ -130,13 +137,7 @@ func (a *Answer) words(best *Row, by Metric) (text string) {
 	if !ok {
 		return text
 	}
-	against := "no shorter"
-	switch {
-	case d.Ratio.Mean < 1-noticeable && (d.Sure() || !d.Ratio.Known):
-		against = "shorter"
-	case worse(d):
-		against = "longer"
-	}
+	against := [...]string{"shorter", "no shorter", "longer"}[1+direction(d)]
 	return text + fmt.Sprintf(" On the same machines the %s is %s under hybrid than under its base scheduler with all jobs on all machines: %s.",
 		by.Title, against, change(d))
 }

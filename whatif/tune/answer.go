@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
 	"github.com/yardmaster/yardmaster/whatif/goal"
@@ -228,11 +229,7 @@ func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
 
 // Words is a change with its interval: "-41 % (-45 to -37)".
 func (f *Figure) Words() string {
-	text := fmt.Sprintf("%+.1f %%", f.Percent[0])
-	if f.Known {
-		text += fmt.Sprintf(" (%+.1f to %+.1f)", f.Percent[1], f.Percent[2])
-	}
-	return text
+	return verdict.Percent(f.Percent[0], f.Percent[1], f.Percent[2], f.Known)
 }
 
 func (s *search) sentence(a *Answer) string {
