@@ -274,7 +274,7 @@ func writeAnswer(to *outFile, a *sizing.Answer, by sizing.Metric, setup *scenari
 		return c
 	}
 	head, rows := table(a, by)
-	t := sheetTable("Racks for the same budget; times are elapsed times, the change is of the "+by.Title, head, rows)
+	t := report.NewTable("Racks for the same budget; times are elapsed times, the change is of the "+by.Title, head, rows...)
 	t.Columns[0].Figures = true
 	for i := range t.Rows[a.Best] {
 		t.Rows[a.Best][i].Mark = report.Strong

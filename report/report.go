@@ -23,6 +23,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Data is what a report shows. Only Title and Runs are required; empty parts are omitted from the page.
@@ -98,7 +99,11 @@ var chartBundle string
 // Scripts of the page, in the order in which they must run. They share one scope.
 var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "waiting.js", "jobs.js", "tables.js", "start.js"}
 
-var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html", "page/shell.html"))
+var page = parse("page.html")
+
+func parse(name string) *template.Template {
+	return template.Must(template.New(name).Funcs(template.FuncMap{"keep": unit.NoBreak}).ParseFS(pageFiles, "page/"+name, "page/shell.html"))
+}
 
 // Write writes the report.
 func Write(w io.Writer, d Data) error {

@@ -21,7 +21,7 @@ type steeringView struct {
 	Share, Running, Wait string // paths
 	Ticks                []tick
 	TopShare, TopJobs    string
-	Changes              []changeLine
+	Changes              *SheetTable
 	More                 int64
 }
 
@@ -29,11 +29,6 @@ type tick struct {
 	X      float64
 	Text   string
 	Anchor string
-}
-
-type changeLine struct {
-	Asked, InForce, Knob, Old, New, Why string
-	Failed                              bool
 }
 
 // Positions in the picture.
@@ -74,17 +69,23 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 		times = append(times, c.Asked, c.InForce)
 	}
 	write := column(times, verdict.Seconds)
+	table := NewTable("Changes", []string{"asked", "in force", "knob", "old", "new", "why"})
+	table.NoHeads, table.Class = true, "plain"
+	for i := range table.Columns {
+		table.Columns[i].Figures = i != 2 && i != 5
+	}
 	for i, c := range s.Changes {
 		if i == maxSteerLines {
 			v.More += int64(len(s.Changes) - i)
 			break
 		}
+		force, why := write(c.InForce), c.Why
 		before, after := c.Values()
-		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Knob: c.Knob, Old: before, New: after, Why: c.Why}
 		if c.Failed != "" {
-			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
+			force, before, why = "never", "", why+"; "+c.Failed
 		}
-		v.Changes = append(v.Changes, l)
+		table.add(SheetCell{Text: write(c.Asked)}, force, c.Knob, before, after, why)
+		v.Changes = &table
 	}
 	v.draw(s)
 	return v

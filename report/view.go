@@ -37,7 +37,7 @@ type view struct {
 	ByJob   []plot
 
 	Steering []steeringView
-	Locality *localityTable
+	Locality *SheetTable
 	Observed *observedView
 }
 
@@ -86,6 +86,9 @@ type head struct {
 	Name, Full string
 	Hue        int // of its colour, from 1
 }
+
+// cell names the scheduler in a table.
+func (h head) cell() SheetCell { return SheetCell{Text: h.Name, Full: h.Full, Hue: h.Hue} }
 
 type curveView struct{ ID, Title, Caption, Aria string }
 
@@ -284,18 +287,14 @@ func seedList(seeds []uint64) string {
 
 // figures is the table of a single run.
 type figures struct {
-	Lines    []figureLine
+	Table    SheetTable
 	Facts    []Fact
 	Fairness string
 }
 
-type figureLine struct {
-	Name, Note string
-	Cells      []string
-}
-
 func newFigures(r *result.Run) *figures {
-	f := &figures{}
+	f := &figures{Table: NewTable("Figures over finished jobs", []string{"", "mean", "median", "p95", "p99", "longest"})}
+	f.Table.ID, f.Table.Class = "figures", "plain"
 	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
 	for _, m := range []struct {
 		name, note string
@@ -308,16 +307,12 @@ func newFigures(r *result.Run) *figures {
 		{"slowdown", "elapsed against an empty cluster", verdict.Ratio, r.Metrics.Slowdown},
 		{"response ratio", "elapsed over run", verdict.Ratio, r.Metrics.ResponseRatio},
 	} {
-		line := figureLine{Name: m.name, Note: m.note}
+		var cells []string
 		write := column(of(m.stats), m.unit)
 		for _, value := range of(m.stats) {
-			text := "–"
-			if m.stats.Count > 0 {
-				text = write(value)
-			}
-			line.Cells = append(line.Cells, text)
+			cells = append(cells, write(stat(m.stats, value)))
 		}
-		f.Lines = append(f.Lines, line)
+		f.Table.add(SheetCell{Text: m.name, Small: m.note}, cells...)
 	}
 	f.Facts = []Fact{
 		{"jobs finished", unit.Number(r.Jobs.Finished)},

@@ -3,12 +3,11 @@ package sizing
 import (
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy/hybrid"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/result/verdict"
-	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -37,26 +36,12 @@ func (p *Plan) against(ctx context.Context, a *Answer, sets []set) error {
 	}
 	options := p.Options
 	options.Mixed = true
-	base, runs := Row{UpRacks: best.UpRacks, OutRacks: best.OutRacks}, make([]*result.Run, len(p.Seeds))
-	var mu sync.Mutex
-	var wrong error
-	run.Each(ctx, len(runs), p.Workers, func(i int) {
-		got, _, err := p.play(ctx, p.spec(best), &base, options, p.Seeds[i], sets[i])
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			wrong = err
-		case got.Partial:
-			a.Partial = true
-		default:
-			runs[i] = got.Run
-		}
-	})
-	if wrong != nil || a.Partial || ctx.Err() != nil {
+	runs, _, err := p.playAll(ctx, a.Rows[a.Best:a.Best+1], options, sets, nil)
+	if err != nil || ctx.Err() != nil || slices.Contains(runs, nil) {
 		a.Partial = true
-		return wrong
+		return err
 	}
+	var base Row
 	base.fill(runs, make([]hybrid.Counts, len(runs)), nil)
 	a.Base = map[string]result.Difference{}
 	for _, m := range Metrics {
