@@ -11,6 +11,7 @@ import (
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 	"pgregory.net/rapid"
 )
 
@@ -140,7 +141,7 @@ func TestEmphasise(t *testing.T) {
 
 func TestSeedList(t *testing.T) {
 	for want, seeds := range map[string][]uint64{"": nil, "7": {7}, "1–5": {1, 2, 3, 4, 5}, "1, 3–4, 9": {1, 3, 4, 9}} {
-		if got := seedList(seeds); got != want {
+		if got := unit.Ranges(seeds, "–", ", "); got != want {
 			t.Errorf("%v: %q, want %q", seeds, got, want)
 		}
 	}

@@ -55,7 +55,7 @@ type shell struct {
 // newShell loads styles and scripts from our own files.
 func newShell(commands []string, seeds []uint64, styles, scripts []string, chart template.JS) shell {
 	s := shell{
-		SeedList: seedList(seeds), Chart: chart,
+		SeedList: unit.Ranges(seeds, "–", ", "), Chart: chart,
 		Style:  template.CSS(read(styles...)), //nolint:gosec // our own files
 		Script: template.JS(read(scripts...)), //nolint:gosec // our own files
 		Charts: template.JS(chartBundle),      //nolint:gosec // our own file, checked by its hash
@@ -265,24 +265,6 @@ func newClusterView(runs []Run, names []string) clusterView {
 		}
 	}
 	return v
-}
-
-// seedList formats consecutive seeds as 1–5.
-func seedList(seeds []uint64) string {
-	var parts []string
-	for i := 0; i < len(seeds); {
-		k := i
-		for k+1 < len(seeds) && seeds[k+1] == seeds[k]+1 {
-			k++
-		}
-		part := strconv.FormatUint(seeds[i], 10)
-		if k > i {
-			part += "–" + strconv.FormatUint(seeds[k], 10)
-		}
-		parts = append(parts, part)
-		i = k + 1
-	}
-	return strings.Join(parts, ", ")
 }
 
 // figures is the table of a single run.

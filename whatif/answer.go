@@ -28,7 +28,7 @@ type Claim struct {
 	Better          bool   `json:"better"`
 }
 
-// claim records what is said of the first of some rows, and says it.
+// claim records that the first of some rows get better or worse, and returns the words for it.
 func (a *Answer) claim(of verdict.Subject, better bool, rows []*verdict.Row) string {
 	for _, row := range rows[:min(len(rows), saidMetrics)] {
 		a.Claims = append(a.Claims, Claim{of, row.Metric, better})
@@ -49,7 +49,7 @@ const (
 	NotJudged    Verdict = "cannot be judged" // one replay, other jobs, or none that finished
 )
 
-// Most metrics and subjects in a sentence.
+// Max metrics and subjects in a sentence.
 const (
 	saidMetrics  = 2
 	saidSubjects = 4

@@ -236,7 +236,7 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 	case len(judged) == 0:
 		return nil, ""
 	case settled:
-		return nil, fmt.Sprintf("no %s%s loses or gains noticeably.", other, or(judged)+few)
+		return nil, fmt.Sprintf("no %s%s loses or gains noticeably.", other, orList(judged)+few)
 	}
-	return nil, fmt.Sprintf("of no %s%s can it be told that it loses or gains.", other, or(judged)+few)
+	return nil, fmt.Sprintf("of no %s%s can it be told that it loses or gains.", other, orList(judged)+few)
 }

@@ -25,7 +25,7 @@ const (
 	maxSampled = 20_000
 )
 
-// maxReplayError is the median error of the replay of a history as it is from which on nothing that is said of a change may hold.
+// maxReplayError is the max median error of an unchanged replay; above it, predictions of a change may not hold.
 const maxReplayError = 0.2
 
 // ReplayError is a warning if a run that replays a history as it was is far from what was observed; "": it is not, or nothing was observed.

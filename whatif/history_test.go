@@ -35,7 +35,9 @@ func aWeek(n int, busy, peak, drift float64) (jobs workload.Slice) {
 	return jobs
 }
 
-func touching(kind, name string) [][]verdict.Subject { return [][]verdict.Subject{nil, {{Kind: kind, Name: name}}} }
+func touching(kind, name string) [][]verdict.Subject {
+	return [][]verdict.Subject{nil, {{Kind: kind, Name: name}}}
+}
 
 func TestDoubt(t *testing.T) {
 	c := cluster.Uniform(10, 1, cluster.Unit.Times(10))

@@ -250,8 +250,7 @@ func TestHistoryOfJobs(t *testing.T) {
 		want bool
 	}{
 		{verdict.Subject{Kind: "user", Name: "u"}, true}, {verdict.Subject{Kind: "user", Name: "q"}, false}, {verdict.Subject{Kind: "class", Name: "c"}, true}, {verdict.Subject{Kind: "class", Name: "u"}, false},
-		{verdict.Subject{Kind: "queue", Name: "root.a.q"}, true}, {verdict.Subject{Kind: "queue", Name: "root.a"}, false}, {verdict.Subject{Kind: "queue", Name: "q"}, true}, {verdict.Subject{Kind: "queue", Name: 
-			"root"}, true}, {verdict.Subject{Kind: "queue", Name: "root.aq"}, false},
+		{verdict.Subject{Kind: "queue", Name: "root.a.q"}, true}, {verdict.Subject{Kind: "queue", Name: "root.a"}, false}, {verdict.Subject{Kind: "queue", Name: "q"}, true}, {verdict.Subject{Kind: "queue", Name: "root"}, true}, {verdict.Subject{Kind: "queue", Name: "root.aq"}, false},
 	} {
 		if got := concerns(x.t, &workload.Job{User: "u", Class: "c", Queue: "q"}); got != x.want {
 			t.Errorf("%+v: %v", x.t, got)

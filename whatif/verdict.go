@@ -191,8 +191,8 @@ func (out *Comparison) Labels() []string {
 	return out.labels
 }
 
-// or lists names: "queue, user or class".
-func or(names []string) string {
+// orList lists names: "queue, user or class".
+func orList(names []string) string {
 	n := len(names) - 1
 	if n == 0 {
 		return names[0]

@@ -11,8 +11,8 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// most is the share of the work from which it is said that large jobs have most of it.
-const most = 0.8
+// mostWork is the share of the work above which the answer says that large jobs have most of it.
+const mostWork = 0.8
 
 // choose finds the best row: the one with the smallest value, if it is clearly better than no scale-up rack at all, all jobs finish
 // and the data fit.
@@ -52,8 +52,8 @@ func (p *Plan) against(ctx context.Context, a *Answer, sets []set) error {
 	return nil
 }
 
-// say puts the answer into words. It says "Buy" only on several seeds, and only where p95 does not clearly rise.
-func (a *Answer) say(p *Plan) {
+// phrase puts the answer into words. It says "Buy" only on several seeds, and only where p95 does not clearly rise.
+func (a *Answer) phrase(p *Plan) {
 	name, first, best := p.By.Name, &a.Rows[0], &a.Rows[a.Best]
 	machines := fmt.Sprintf("%s of %s", unit.Count(int64(best.UpRacks), "rack"), unit.Count(int64(p.Up.Machines), "scale-up machine"))
 	one := len(a.Seeds) == 1
@@ -79,7 +79,7 @@ func (a *Answer) say(p *Plan) {
 		a.Sentence = fmt.Sprintf("Buy no scale-up machines: none of the mixes has a clearly shorter %s than %s of scale-out machines alone, %s.",
 			p.By.Title, unit.Count(int64(first.OutRacks), "rack"), unit.FormatSeconds(first.Value(name)))
 	}
-	if a.LargeWork > most && !a.Partial {
+	if a.LargeWork > mostWork && !a.Partial {
 		a.Sentence += fmt.Sprintf(" Large jobs have %.0f %% of the work, and scale-up machines in place of scale-out machines cost them capacity, which no scheduler can give back.", 100*a.LargeWork)
 	}
 	full := 0
@@ -137,8 +137,8 @@ func changed(first, best *Row, m Metric) string {
 	if d.Ratio.Mean > 1 {
 		verb = "rises"
 	}
-	from, to := unit.FormatSeconds(first.Value(m.Name)), unit.FormatSeconds(best.Value(m.Name))
-	return fmt.Sprintf("the %s %s from %s to %s (%s)", m.Title, verb, from, to, change(d))
+	before, after := unit.FormatSeconds(first.Value(m.Name)), unit.FormatSeconds(best.Value(m.Name))
+	return fmt.Sprintf("the %s %s from %s to %s (%s)", m.Title, verb, before, after, change(d))
 }
 
 func change(d result.Difference) string {

@@ -255,7 +255,7 @@ func Run(ctx context.Context, p Plan) (*Answer, error) {
 	if err := p.against(ctx, a, sets); err != nil {
 		return nil, err
 	}
-	a.say(&p)
+	a.phrase(&p)
 	return a, nil
 }
 
