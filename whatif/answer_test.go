@@ -185,26 +185,6 @@ func TestGroupsAreSortedByLoss(t *testing.T) {
 	}
 }
 
-func TestSubjectCovers(t *testing.T) {
-	for _, c := range []struct {
-		subject, group verdict.Subject
-		want           bool
-	}{
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "root.prod"}, true},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "prod"}, true},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "root.prod.etl"}, true},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "prod.etl"}, true},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "preprod"}, false},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "queue", Name: "production"}, false},
-		{verdict.Subject{Kind: "queue", Name: "root.prod"}, verdict.Subject{Kind: "user", Name: "prod"}, false},
-		{verdict.Subject{Kind: "user", Name: "a.b"}, verdict.Subject{Kind: "user", Name: "b"}, false},
-	} {
-		if got := c.subject.Covers(c.group); got != c.want {
-			t.Errorf("%v covers %v: %v", c.subject, c.group, got)
-		}
-	}
-}
-
 // A variant with a larger load is judged, though its jobs are others; a note says so.
 func TestAnotherWorkloadIsJudged(t *testing.T) {
 	c := comparisonOf(2, seen{wait: []float64{100, 101}}, seen{elapsed: []float64{2000}})

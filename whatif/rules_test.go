@@ -148,58 +148,6 @@ func TestFurtherMetrics(t *testing.T) {
 	}
 }
 
-// How a difference is formatted: with as many digits as it deserves, and an interval where that has a width. Nearly all is not
-// all.
-func TestDifferences(t *testing.T) {
-	nan := math.NaN()
-	cell := func(change, low, high float64) verdict.Cell {
-		return verdict.Cell{Diff: change, DiffLow: low, DiffHigh: high, Change: change, ChangeLow: low, ChangeHigh: high}
-	}
-	for _, x := range []struct {
-		cell verdict.Cell
-		want string
-	}{
-		{cell(50, nan, nan), "+50 %"},
-		{cell(50, 40, 60), "+50 % (+40 to +60)"},
-		{cell(50, 49.8, 50.2), "+50.0 % (+49.8 to +50.2)"},
-		{cell(50, 50.01, 50.02), "+50.0 %"},
-		{cell(9.94, nan, nan), "+9.9 %"},
-		{cell(9.96, nan, nan), "+10 %"},
-		{cell(-0.094, nan, nan), "-0.09 %"},
-		{cell(-0.1, nan, nan), "-0.1 %"},
-		{cell(0, nan, nan), "0.00 %"},
-		{cell(-99.4, nan, nan), "-99 %"},
-		{cell(-99.97, nan, nan), "-99.97 %"},
-		{cell(-99.999, nan, nan), "-99.99 %"},
-		{cell(-100, nan, nan), "-100 %"},
-		{cell(-99.7, -100, -99.4), "-99.70 % (-100.00 to -99.40)"},
-		{cell(9999.4, nan, nan), "+9999 %"},
-		{cell(9999.6, nan, nan), "over +9999 %"},
-		{verdict.Cell{Diff: nan, Change: 3}, "–"},
-		{verdict.Cell{Diff: 3, Change: nan, DiffLow: 1, DiffHigh: 5}, "+3 (+1 to +5)"},
-		{verdict.Cell{Diff: -3, Change: nan, DiffLow: -3, DiffHigh: -3}, "-3"},
-		{verdict.Cell{Diff: 3, Change: 3, ChangeLow: nan, Judgement: verdict.Apart}, "+3.0 %, other jobs"},
-	} {
-		if got := x.cell.Difference(verdict.Ratio); got != x.want {
-			t.Errorf("%+v: %s, want %s", x.cell, got, x.want)
-		}
-	}
-	for want, c := range map[string]verdict.Cell{
-		"-12.3 points (-20.0 to -5.0)": {Diff: -0.123, DiffLow: -0.2, DiffHigh: -0.05, Change: -50}, "+8.0 points": {Diff: 0.08, DiffLow: nan, DiffHigh: nan, Change: 8075},
-		"0.0 points (0.0 to +0.1)": {Diff: -0.0001, DiffLow: -0.0002, DiffHigh: 0.001, Change: -1},
-	} {
-		if got := c.Difference(verdict.Share); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	for want, g := range map[string]result.SizeGroup{"0.5 to 3.16 s": {From: 0.5, To: 3.16}, "31.6 to 100 s": {From: 31.6,
-		To: 100}, "101 to 1,234 s": {From: 100.5, To: 1234.4}} {
-		if got := SizeName(&g); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
 // What a history remembers of its jobs: the load that they make, spread over the hours that they take, and the times of those
 // that were observed.
 func TestHistoryOfJobs(t *testing.T) {
@@ -261,17 +209,6 @@ func TestHistoryOfJobs(t *testing.T) {
 	}
 }
 
-// A share is judged by the interval that is shown, in points; the ratio of the same figures may be clear.
-func TestSharesAreJudgedInPoints(t *testing.T) {
-	values := [][]float64{{0.4, 0.05, 0.05}, {0.04, 0.01, 0.01}}
-	for u, want := range map[verdict.Unit]verdict.Judgement{verdict.Ratio: verdict.Better, verdict.Share: verdict.Unclear} {
-		row := metric{name: "x", unit: u}.row(2, 3, func(s, seed int) float64 { return values[s][seed] })
-		if c := row.Cells[1]; c.Judgement != want || row.Differs(1, 1) != 0 && want == verdict.Unclear || c.DiffLow > 0 || c.DiffHigh < 0 {
-			t.Errorf("%v: %+v", u, c)
-		}
-	}
-}
-
 // A change whose interval excludes none, but not by enough for one of many differences, is no "no difference" beside that interval.
 func TestNotClearAmongMany(t *testing.T) {
 	row := verdict.Row{Metric: "p95 elapsed", Unit: verdict.Seconds, Cells: []verdict.Cell{
@@ -285,5 +222,14 @@ func TestNotClearAmongMany(t *testing.T) {
 	}
 	if got := a.about(&g, 1); len(a.Claims) != 1 {
 		t.Error(got)
+	}
+}
+
+func TestSizeNames(t *testing.T) {
+	for want, g := range map[string]result.SizeGroup{"0.5 to 3.16 s": {From: 0.5, To: 3.16}, "31.6 to 100 s": {From: 31.6,
+		To: 100}, "101 to 1,234 s": {From: 100.5, To: 1234.4}} {
+		if got := SizeName(&g); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

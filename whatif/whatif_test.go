@@ -299,30 +299,6 @@ func TestProgressReachesTheEnd(t *testing.T) {
 	}
 }
 
-func TestDifference(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		cell verdict.Cell
-		unit verdict.Unit
-		want string
-	}{
-		{verdict.Cell{Change: -43.2, ChangeLow: -48.1, ChangeHigh: -37.6, Judgement: verdict.Better}, verdict.Seconds, "-43 % (-48 to -38)"},
-		{verdict.Cell{Change: -43.2, ChangeLow: nan, ChangeHigh: nan, Judgement: verdict.Unjudged}, verdict.Seconds, "-43 %"},
-		{verdict.Cell{Change: 1.26, ChangeLow: 0.95, ChangeHigh: 1.58, Judgement: verdict.Worse}, verdict.Seconds, "+1.3 % (+0.9 to +1.6)"},
-		{verdict.Cell{Change: 0.031, ChangeLow: 0.02, ChangeHigh: 0.042, Judgement: verdict.Worse}, verdict.Seconds, "+0.03 % (+0.02 to +0.04)"},
-		{verdict.Cell{Change: 250, ChangeLow: 249.8, ChangeHigh: 250.2, Judgement: verdict.Worse}, verdict.Seconds, "+250.0 % (+249.8 to +250.2)"},
-		{verdict.Cell{Change: 250, ChangeLow: 20, ChangeHigh: 1e9, Judgement: verdict.Worse}, verdict.Seconds, "+250 % (+20 to over +9999)"},
-		{verdict.Cell{Change: -99.98, ChangeLow: -99.999, ChangeHigh: -99.7, Judgement: verdict.Better}, verdict.Seconds, "-99.98 % (-99.99 to -99.70)"},
-		{verdict.Cell{Change: -90, ChangeLow: -99.8, ChangeHigh: -12, Judgement: verdict.Better}, verdict.Seconds, "-90 % (-99 to -12)"},
-		{verdict.Cell{Change: -5, ChangeLow: -5, ChangeHigh: -5, Judgement: verdict.Better}, verdict.Seconds, "-5.0 %"},
-		{verdict.Cell{Diff: 12, DiffLow: 9, DiffHigh: 15, Change: nan, Judgement: verdict.Worse}, verdict.Seconds, "+12 s (+9 s to +15 s)"},
-	} {
-		if got := c.cell.Difference(c.unit); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
-	}
-}
-
 func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
 	compare := func(a, b []float64) verdict.Cell {
 		runs := make([][]*result.Run, 2)
