@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/whatif"
 )
@@ -110,7 +111,7 @@ func variants(base *scenario.Setup) (whatif.Plan, error) {
 	if len(list) == 0 {
 		return plan, nil
 	}
-	plan.Variants[0].Name, plan.Touched = asItIs, make([][]whatif.Subject, 1+len(list))
+	plan.Variants[0].Name, plan.Touched = asItIs, make([][]verdict.Subject, 1+len(list))
 	for i, v := range list {
 		setup, err := base.Variant(v)
 		if err != nil {
@@ -120,14 +121,14 @@ func variants(base *scenario.Setup) (whatif.Plan, error) {
 			return plan, misuse("Name one --scheduler, and at most one --steer.", "variants are compared under one scheduler")
 		}
 		for kind, name := range setup.Touched() {
-			plan.Touched[i+1] = append(plan.Touched[i+1], whatif.Subject{Kind: kind, Name: name})
+			plan.Touched[i+1] = append(plan.Touched[i+1], verdict.Subject{Kind: kind, Name: name})
 		}
 	}
 	return plan, nil
 }
 
 // doubts says why the history cannot carry a conclusion about what the variants touch. A workload that can be read only once is not checked.
-func doubts(base *scenario.Setup, touched [][]whatif.Subject) (none whatif.Doubts) {
+func doubts(base *scenario.Setup, touched [][]verdict.Subject) (none whatif.Doubts) {
 	if strings.HasPrefix(base.Workload.Title, "synth:") || base.Workload.Once {
 		return none // it is no history
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	runpkg "github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/whatif"
 )
@@ -107,7 +108,7 @@ func writeCSV(w io.Writer, c *whatif.Comparison) error {
 		return strconv.FormatFloat(v, 'g', 9, 64)
 	}
 	labels := c.Labels()
-	add := func(kind, name string, rows []whatif.Row) {
+	add := func(kind, name string, rows []verdict.Row) {
 		for _, row := range rows {
 			for i, cell := range row.Cells {
 				changes := []string{"", "", ""}

@@ -189,32 +189,15 @@ func showPlan(w io.Writer, p *plan.Plan) {
 	jobs := slices.Clone(p.Jobs)
 	slices.SortStableFunc(jobs, func(a, b plan.Placed) int { return cmp.Compare(b.Shuffle, a.Shuffle) })
 	fmt.Fprintln(w)
+	racks := func(list []int32) string { return cmp.Or(unit.Ranges(list, "-", ","), "-") }
 	t = term.Table{Head: []string{"job", "maps", "reduces", "shuffle", "start", "end", "racks of maps", "racks of reduces"}}
 	for _, j := range jobs[:min(len(jobs), shownJobs)] {
-		t.Add(j.ID, count(j.Maps), count(j.Reduces), unit.Bytes(j.Shuffle).String(), unit.FormatSeconds(j.Start), unit.FormatSeconds(j.Finish), rackList(j.MapRacks), rackList(j.ReduceRacks))
+		t.Add(j.ID, count(j.Maps), count(j.Reduces), unit.Bytes(j.Shuffle).String(), unit.FormatSeconds(j.Start), unit.FormatSeconds(j.Finish), racks(j.MapRacks), racks(j.ReduceRacks))
 	}
 	fmt.Fprint(w, draw(t))
 	if more := len(jobs) - shownJobs; more > 0 {
 		fmt.Fprintf(w, "and %s with smaller shuffles\n", unit.Count(int64(more), "job"))
 	}
-}
-
-// rackList writes rack numbers with runs as ranges: 0-3,7.
-func rackList(racks []int32) string {
-	var out []string
-	for i := 0; i < len(racks); {
-		k := i
-		for k+1 < len(racks) && racks[k+1] == racks[k]+1 {
-			k++
-		}
-		if k == i {
-			out = append(out, fmt.Sprint(racks[i]))
-		} else {
-			out = append(out, fmt.Sprintf("%d-%d", racks[i], racks[k]))
-		}
-		i = k + 1
-	}
-	return cmp.Or(strings.Join(out, ","), "-")
 }
 
 // writeHints writes where the input of planned jobs should lie: the racks of their maps, and the nodes in them. An upload passes the nodes to HDFS, which

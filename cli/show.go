@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/term"
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
 )
@@ -37,8 +37,8 @@ func showRun(w io.Writer, r *result.Run, headline string, bySize bool) {
 		{"wait", r.Metrics.Wait, times(r.Metrics.Wait)},
 		{"run", r.Metrics.Run, times(r.Metrics.Run)},
 		{"elapsed", r.Metrics.Elapsed, times(r.Metrics.Elapsed)},
-		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
-		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return whatif.Format(v, whatif.Ratio) }},
+		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return verdict.Format(v, verdict.Ratio) }},
+		{"response ratio", r.Metrics.ResponseRatio, func(v float64) string { return verdict.Format(v, verdict.Ratio) }},
 	} {
 		if unknown := r.Metrics.Slowdown.Count == 0; m.name == "slowdown" && unknown || m.name == "response ratio" && !unknown {
 			continue // times alone are unknown: the response ratio stands in
@@ -89,10 +89,10 @@ func showCounts(w io.Writer, r *result.Run) {
 	t.Add("jobs", jobs)
 	t.Add("tasks", tasks)
 	t.Add("makespan", unit.FormatSeconds(r.Makespan))
-	t.Add("utilisation", whatif.Format(r.Utilisation, whatif.Share))
+	t.Add("utilisation", verdict.Format(r.Utilisation, verdict.Share))
 	for i, p := range r.Partitions {
 		t.Add([]string{"partitions", ""}[min(i, 1)], fmt.Sprintf("%s: utilisation %s, %s of the work", unit.Count(int64(p.Nodes), "node"),
-			whatif.Format(p.Utilisation, whatif.Share), whatif.Format(p.Work, whatif.Share)))
+			verdict.Format(p.Utilisation, verdict.Share), verdict.Format(p.Work, verdict.Share)))
 	}
 	for i, line := range deadlineLines(r) {
 		t.Add([]string{"deadlines", ""}[min(i, 1)], line)
@@ -127,10 +127,10 @@ func deadlineLines(r *result.Run) []string {
 	if d == nil {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("%s of %s met (%s); mean lateness %s, max %s", count(d.Met), count(d.Jobs), whatif.Format(d.MetShare, whatif.Share),
+	lines := []string{fmt.Sprintf("%s of %s met (%s); mean lateness %s, max %s", count(d.Met), count(d.Jobs), verdict.Format(d.MetShare, verdict.Share),
 		unit.FormatSeconds(d.MeanLateness), unit.FormatSeconds(d.MaxLateness))}
 	if i := r.Idle; i != nil {
-		line := fmt.Sprintf("idle while jobs were present: %s of the cluster", whatif.Format(i.Share, whatif.Share))
+		line := fmt.Sprintf("idle while jobs were present: %s of the cluster", verdict.Format(i.Share, verdict.Share))
 		if i.ContainerSeconds > 0 {
 			line += fmt.Sprintf(", %s container-seconds", count(int64(i.ContainerSeconds)))
 		}
@@ -143,9 +143,9 @@ func deadlineLines(r *result.Run) []string {
 				sum, n = sum+by.Absolute, n+1
 			}
 		}
-		line := fmt.Sprintf("predicted ends of %s: off by %s of the elapsed time on average", unit.Count(e.Jobs, "job"), whatif.Format(sum/max(1, n), whatif.Share))
+		line := fmt.Sprintf("predicted ends of %s: off by %s of the elapsed time on average", unit.Count(e.Jobs, "job"), verdict.Format(sum/max(1, n), verdict.Share))
 		if last := e.ByLife[len(e.ByLife)-1]; last.Jobs > 0 {
-			line += ", by " + whatif.Format(last.Absolute, whatif.Share) + " in its last tenth"
+			line += ", by " + verdict.Format(last.Absolute, verdict.Share) + " in its last tenth"
 		}
 		lines = append(lines, line)
 	}
@@ -158,13 +158,13 @@ func showSizes(w io.Writer, s *result.Spread, ink term.Ink) {
 	for _, g := range s.BySize {
 		cells := []string{whatif.SizeName(&g), count(g.Jobs)}
 		for _, v := range []float64{g.Slowdown.Mean, g.Slowdown.Median, g.Slowdown.P95, g.Slowdown.Max} {
-			cells = append(cells, whatif.Format(v, whatif.Ratio))
+			cells = append(cells, verdict.Format(v, verdict.Ratio))
 		}
 		t.Add(cells...)
 	}
 	fmt.Fprint(w, draw(t))
 	say(w, fmt.Sprintf("A size is the total time of a job's tasks. Quantiles of slowdowns over their median: V(75) %s, V(90) %s, V(95) %s, V(99) %s; squared coefficient of variation %s",
-		whatif.Format(s.V75, whatif.Ratio), whatif.Format(s.V90, whatif.Ratio), whatif.Format(s.V95, whatif.Ratio), whatif.Format(s.V99, whatif.Ratio), whatif.Format(s.SCV, whatif.Ratio)))
+		verdict.Format(s.V75, verdict.Ratio), verdict.Format(s.V90, verdict.Ratio), verdict.Format(s.V95, verdict.Ratio), verdict.Format(s.V99, verdict.Ratio), verdict.Format(s.SCV, verdict.Ratio)))
 	fmt.Fprintln(w)
 }
 
@@ -173,19 +173,19 @@ func trafficLines(n *result.Traffic) []string {
 	lines := []string{fmt.Sprintf("%s: %s of blocks, %s shuffled; %s left their rack", unit.Count(n.Flows, "flow"),
 		unit.Bytes(n.ReadBytes), unit.Bytes(n.ShuffledBytes), unit.Bytes(n.CrossRackBytes))}
 	if n.Reconfigured > 0 {
-		lines[0] += fmt.Sprintf(", %s of it over circuits, reconfigured %s", whatif.Format(n.OpticalShare(), whatif.Share), times(n.Reconfigured))
+		lines[0] += fmt.Sprintf(", %s of it over circuits, reconfigured %s", verdict.Format(n.OpticalShare(), verdict.Share), times(n.Reconfigured))
 	}
 	if len(n.Busiest) > 0 {
 		l := n.Busiest[0]
-		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s", l.Name, whatif.Format(l.Utilisation, whatif.Share), times(l.Crossings)))
+		lines = append(lines, fmt.Sprintf("busiest link %s: %s of its capacity, congested %s", l.Name, verdict.Format(l.Utilisation, verdict.Share), times(l.Crossings)))
 	}
-	line := fmt.Sprintf("links between racks %s loaded, congested %s", whatif.Format(n.UplinkLoad, whatif.Share), times(n.Congested))
+	line := fmt.Sprintf("links between racks %s loaded, congested %s", verdict.Format(n.UplinkLoad, verdict.Share), times(n.Congested))
 	if n.MapProgress > 0 {
-		line += fmt.Sprintf("; %s of a job's maps done when its first reduce starts", whatif.Format(n.MapProgress, whatif.Share))
+		line += fmt.Sprintf("; %s of a job's maps done when its first reduce starts", verdict.Format(n.MapProgress, verdict.Share))
 	}
 	lines = append(lines, line)
 	if n.ReduceIdle > 0 {
-		lines = append(lines, fmt.Sprintf("%s of the container-time was held by reduces that waited for maps or data", whatif.Format(n.ReduceIdle, whatif.Share)))
+		lines = append(lines, fmt.Sprintf("%s of the container-time was held by reduces that waited for maps or data", verdict.Format(n.ReduceIdle, verdict.Share)))
 	}
 	return lines
 }
@@ -217,7 +217,7 @@ func showQueues(w io.Writer, groups []result.Group, ink term.Ink) {
 		case slowdowns && g.Slowdown.Count == 0: // none of its jobs finished
 			last = [2]string{"-", "-"}
 		case slowdowns:
-			last = [2]string{whatif.Format(g.Slowdown.Median, whatif.Ratio), whatif.Format(g.Slowdown.P95, whatif.Ratio)}
+			last = [2]string{verdict.Format(g.Slowdown.Median, verdict.Ratio), verdict.Format(g.Slowdown.P95, verdict.Ratio)}
 		}
 		t.Add(term.Name(g.Name), count(g.Jobs), wait(g.Wait.Median), wait(g.Wait.P95), last[0], last[1])
 	}
@@ -348,7 +348,7 @@ func showComparison(w io.Writer, c *whatif.Comparison, verbose bool, elsewhere s
 }
 
 // showRows prints metrics under every scheduler.
-func showRows(w io.Writer, title string, rows []whatif.Row, names []string, ink term.Ink) {
+func showRows(w io.Writer, title string, rows []verdict.Row, names []string, ink term.Ink) {
 	t := term.Table{Head: comparedHead(names, title), Ink: ink}
 	for _, row := range rows {
 		t.Add(append([]string{row.Metric}, compared(&row)...)...)
@@ -365,12 +365,12 @@ func comparedHead(names []string, first ...string) []string {
 }
 
 // compared are the cells of a row: before, after and change.
-func compared(row *whatif.Row) []string {
+func compared(row *verdict.Row) []string {
 	write := row.Format()
 	cells := []string{write(row.Cells[0].Mean)}
 	for _, cell := range row.Cells[1:] {
 		diff := cell.Difference(row.Unit)
-		if cell.Judgement == whatif.Same {
+		if cell.Judgement == verdict.Same {
 			diff = "same"
 		}
 		cells = append(cells, write(cell.Mean), diff)
@@ -380,7 +380,7 @@ func compared(row *whatif.Row) []string {
 
 // showGroups prints the p95 elapsed time of queues, users or classes: what a variant touches, then who loses, then who gains. Of groups with too
 // few jobs to be judged it prints only what a variant touches, unless all are asked for.
-func showGroups(w io.Writer, groups []whatif.Group, names []string, all bool, elsewhere string, ink term.Ink) {
+func showGroups(w io.Writer, groups []verdict.Group, names []string, all bool, elsewhere string, ink term.Ink) {
 	t := term.Table{Head: comparedHead(names, "p95 elapsed by "+groups[0].Kind, "jobs"), Ink: ink}
 	shown := 0
 	for _, g := range groups {
@@ -426,4 +426,4 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // count formats a whole number with separators.
-func count(n int64) string { return report.Number(n) }
+func count(n int64) string { return unit.Number(n) }

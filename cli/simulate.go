@@ -139,7 +139,7 @@ func whyIdle(r *result.Run) error {
 	return err
 }
 
-// noteNoEffect repeats, last of all, what was asked for in vain.
+// noteNoEffect repeats, at the end of the output, which settings have no effect.
 func noteNoEffect(w io.Writer, r *result.Run) {
 	for _, text := range r.Assumptions {
 		if strings.HasSuffix(text, result.NoEffect) {

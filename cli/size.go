@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/hybrid"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif/sizing"
@@ -155,7 +156,7 @@ func answer(ctx context.Context, p sizing.Plan) (*sizing.Answer, error) {
 	return sizing.Run(ctx, p)
 }
 
-func money(v float64) string { return report.Number(int64(v)) }
+func money(v float64) string { return unit.Number(int64(v)) }
 
 // table is the answer as a table: what is bought, what it gains, and what the scale-up machines store.
 func table(a *sizing.Answer, by sizing.Metric) (head []string, rows [][]string) {
@@ -197,11 +198,7 @@ func changeText(d result.Difference) string {
 	if d.Ratio.N == 0 {
 		return "" // there are no such jobs
 	}
-	text := fmt.Sprintf("%+.1f %%", 100*(d.Ratio.Mean-1))
-	if d.Ratio.Known {
-		text += fmt.Sprintf(" (%+.1f to %+.1f)", 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1))
-	}
-	return text
+	return verdict.Percent(100*(d.Ratio.Mean-1), 100*(d.Ratio.Low-1), 100*(d.Ratio.High-1), d.Ratio.Known)
 }
 
 // Notes below the table.
@@ -277,7 +274,7 @@ func writeAnswer(to *outFile, a *sizing.Answer, by sizing.Metric, setup *scenari
 		return c
 	}
 	head, rows := table(a, by)
-	t := sheetTable("Racks for the same budget; times are elapsed times, the change is of the "+by.Title, head, rows)
+	t := report.NewTable("Racks for the same budget; times are elapsed times, the change is of the "+by.Title, head, rows...)
 	t.Columns[0].Figures = true
 	for i := range t.Rows[a.Best] {
 		t.Rows[a.Best][i].Mark = report.Strong

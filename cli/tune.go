@@ -352,7 +352,7 @@ func tuneSheet(cmd *cobra.Command, a *tune.Answer, goal string, setup *scenario.
 		sheet.Notices = append(sheet.Notices, "Warning: "+a.Warning)
 	}
 	if a.Found {
-		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What changes", Tables: []report.SheetTable{sheetTable("Settings", settingsHead, settingsRows(a))}})
+		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What changes", Tables: []report.SheetTable{report.NewTable("Settings", settingsHead, settingsRows(a)...)}})
 	}
 	if len(a.Expected) > 0 {
 		title := "What to expect"
@@ -360,7 +360,7 @@ func tuneSheet(cmd *cobra.Command, a *tune.Answer, goal string, setup *scenario.
 			title = "What the best candidate did"
 		}
 		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: title, Note: "on days that nothing had seen",
-			Tables: []report.SheetTable{sheetTable("Confirmation", expectedHead, expectedRows(a))}})
+			Tables: []report.SheetTable{report.NewTable("Confirmation", expectedHead, expectedRows(a)...)}})
 	}
 	for _, list := range []struct {
 		title string
@@ -387,25 +387,9 @@ func tuneSheet(cmd *cobra.Command, a *tune.Answer, goal string, setup *scenario.
 			rows = append(rows, row)
 		}
 		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "What each setting contributes", Note: "without it: on the days searched, as they were; alone: on " + a.CurveOf,
-			Tables: []report.SheetTable{sheetTable("Change of the goal", []string{"settings", "without it", "bound that breaks without it", "alone, the best that was measured"}, rows)}})
+			Tables: []report.SheetTable{report.NewTable("Change of the goal", []string{"settings", "without it", "bound that breaks without it", "alone, the best that was measured"}, rows...)}})
 	}
 	return sheet
-}
-
-// sheetTable makes a table whose first column is text.
-func sheetTable(caption string, head []string, rows [][]string) report.SheetTable {
-	t := report.SheetTable{Caption: caption}
-	for i, h := range head {
-		t.Columns = append(t.Columns, report.SheetColumn{Text: h, Figures: i > 0})
-	}
-	for _, cells := range rows {
-		var row []report.SheetCell
-		for _, c := range cells {
-			row = append(row, report.SheetCell{Text: c})
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 // typedAgain is a command's own flags as typed.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Optional parts of the page: locality, and the error against what really happened.
@@ -12,44 +14,29 @@ import (
 const fairnessNote = "Fairness between users is Jain's index of the users' mean slowdowns: 1 when all are slowed down alike, 1/n when of n users " +
 	"only one is. A scheduler that gives small users short waits lowers it, for then they are slowed down less than the others."
 
-// localityTable is the share of tasks by locality, a line per scheduler.
-type localityTable struct{ Lines []figureRow }
-
-// figureRow is a line of a small table.
-type figureRow struct {
-	Name, Full string
-	Hue        int
-	Cells      []string
-}
-
-// newLocality is nil when no run knows the locations of its tasks' input.
-func newLocality(runs []Run, heads []head) *localityTable {
-	t := &localityTable{}
+// newLocality is the share of tasks by locality, a line per scheduler; nil when no run knows the locations of its tasks' input.
+func newLocality(runs []Run, heads []head) *SheetTable {
+	t := NewTable("Where tasks found their input", []string{"", "on their node", "in their rack", "elsewhere", "tasks with a place"})
+	t.Class = "narrow"
 	for i, r := range runs[:min(len(runs), maxGroupRuns)] {
 		if r.Result == nil {
 			continue
 		}
 		l := r.Result.Locality
-		known := l.Node + l.Rack + l.Off
-		if known == 0 {
-			continue
+		if known := l.Node + l.Rack + l.Off; known > 0 {
+			share := func(n int64) string { return figure(float64(n)/float64(known), verdict.Share) }
+			t.add(heads[i].cell(), share(l.Node), share(l.Rack), share(l.Off), unit.Number(known))
 		}
-		line := figureRow{Name: heads[i].Name, Full: heads[i].Full, Hue: heads[i].Hue}
-		for _, n := range []int64{l.Node, l.Rack, l.Off} {
-			line.Cells = append(line.Cells, figure(float64(n)/float64(known), Share))
-		}
-		line.Cells = append(line.Cells, commas(known))
-		t.Lines = append(t.Lines, line)
 	}
-	if len(t.Lines) == 0 {
+	if len(t.Rows) == 0 {
 		return nil
 	}
-	return t
+	return &t
 }
 
 // observedView compares runs with what really happened.
 type observedView struct {
-	Lines []figureRow
+	Table SheetTable
 	Worst []worstJobs
 	What  string // "error", or "difference" where a run's settings differ from the observed ones
 	Notes []string
@@ -57,7 +44,7 @@ type observedView struct {
 
 type worstJobs struct {
 	Name string // of the scheduler
-	Jobs []figureRow
+	SheetTable
 }
 
 const (
@@ -69,13 +56,14 @@ const (
 
 // newObserved is nil when the workload does not say what really happened.
 func newObserved(runs []Run, heads []head) *observedView {
+	var observed []int // runs
 	v := &observedView{What: "error"}
 	for i, r := range runs[:min(len(runs), maxGroupRuns)] {
 		if r.Result == nil || r.Result.Observed == nil || r.Result.Observed.Jobs < fewObserved {
 			continue
 		}
-		o := r.Result.Observed
-		if other := o.OtherSettings; other != "" {
+		observed = append(observed, i)
+		if other := r.Result.Observed.OtherSettings; other != "" {
 			v.What = "difference"
 			if note := heads[i].Name + ": " + other + "."; len(runs) > 1 {
 				v.Notes = append(v.Notes, note)
@@ -83,41 +71,43 @@ func newObserved(runs []Run, heads []head) *observedView {
 				v.Notes = append(v.Notes, strings.ToUpper(other[:1])+other[1:]+".")
 			}
 		}
-		v.Lines = append(v.Lines, figureRow{heads[i].Name, heads[i].Full, heads[i].Hue, []string{
-			commas(o.Jobs), figure(o.MedianError, Share), figure(o.P95Error, Share), signedShare(o.MeanSigned),
-		}})
-		most := worstOfOne
-		if len(runs) > 1 {
-			most = worstOfSeveral
-		}
+	}
+	if len(observed) == 0 {
+		return nil
+	}
+	listed := worstOfOne
+	if len(runs) > 1 {
+		listed = worstOfSeveral
+	}
+	v.Table = NewTable(v.What+"s against what was observed", []string{"", "jobs", "median " + v.What, "p95 " + v.What, "mean, signed"})
+	v.Table.Class = "narrow"
+	for _, i := range observed {
+		o := runs[i].Result.Observed
+		v.Table.add(heads[i].cell(), unit.Number(o.Jobs), figure(o.MedianError, verdict.Share), figure(o.P95Error, verdict.Share), signedShare(o.MeanSigned))
 		if len(o.Worst) == 0 || len(v.Worst) == maxWorstRuns {
 			continue
 		}
-		w := worstJobs{Name: heads[i].Name}
-		worst := o.Worst[:min(len(o.Worst), most)]
+		worst := o.Worst[:min(len(o.Worst), listed)]
 		var times []float64
 		for _, j := range worst {
 			times = append(times, j.Observed, j.Simulated)
 		}
-		write := column(times, Seconds)
+		write, t := column(times, verdict.Seconds), NewTable("Largest "+v.What+"s", []string{"job", "observed", "simulated", v.What})
+		t.Class = "narrow"
 		for _, j := range worst {
-			w.Jobs = append(w.Jobs, figureRow{Name: clip(j.ID, 80), Cells: []string{
-				write(j.Observed), write(j.Simulated), signedShare(j.Error),
-			}})
+			id := clip(j.ID, 80)
+			t.add(SheetCell{Text: id, Full: id}, write(j.Observed), write(j.Simulated), signedShare(j.Error))
 		}
-		v.Worst = append(v.Worst, w)
-	}
-	if len(v.Lines) == 0 {
-		return nil
+		v.Worst = append(v.Worst, worstJobs{heads[i].Name, t})
 	}
 	return v
 }
 
 func signedShare(v float64) string {
 	if v > 0 {
-		return "+" + figure(v, Share)
+		return "+" + figure(v, verdict.Share)
 	}
-	return figure(v, Share)
+	return figure(v, verdict.Share)
 }
 
 // localityText is the same in one line, for a single run.
@@ -127,7 +117,7 @@ func localityText(l result.Locality) string {
 		return ""
 	}
 	return fmt.Sprintf("%s on the node, %s in the rack, %s elsewhere",
-		figure(float64(l.Node)/known, Share), figure(float64(l.Rack)/known, Share), figure(float64(l.Off)/known, Share))
+		figure(float64(l.Node)/known, verdict.Share), figure(float64(l.Rack)/known, verdict.Share), figure(float64(l.Off)/known, verdict.Share))
 }
 
 // again is a command split into words, with --report added if missing.

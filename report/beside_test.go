@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // body is the page without its data and scripts.
@@ -61,7 +62,7 @@ func TestSizeNotesAndCommand(t *testing.T) {
 
 func TestFairnessIsExplainedOnceWhereItIsShown(t *testing.T) {
 	d := sample(100, eightQueues, "fifo", "fair")
-	d.Comparison = append(d.Comparison, Row{Metric: "fairness between users", Unit: Ratio, Cells: make([]Cell, 2)})
+	d.Comparison = append(d.Comparison, verdict.Row{Metric: "fairness between users", Unit: verdict.Ratio, Cells: make([]verdict.Cell, 2)})
 	if n := strings.Count(body(t, d), `<p class="legend">* Fairness between users is`); n != 1 {
 		t.Errorf("explained %d times", n)
 	}
@@ -104,7 +105,7 @@ func TestASchedulerThatFinishedNothing(t *testing.T) {
 
 func TestACurveUnderAnotherIsSaid(t *testing.T) {
 	d := sample(100, eightQueues, "fifo", "fair", "capacity")
-	d.Runs[2].Wait = Curve{X: slices.Clone(d.Runs[0].Wait.X), Y: slices.Clone(d.Runs[0].Wait.Y)}
+	d.Runs[2].Curves.Wait = result.Curve{X: slices.Clone(d.Runs[0].Curves.Wait.X), Y: slices.Clone(d.Runs[0].Curves.Wait.Y)}
 	html := write(t, d)
 	keep(t, "alike", html)
 	runs := pageData(t, html)["runs"].([]any)

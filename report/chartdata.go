@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+
+	"github.com/yardmaster/yardmaster/result"
 )
 
 // Limits that bound the file size. With 24,000 jobs and three schedulers nothing is cut.
@@ -36,14 +38,14 @@ func chartData(d Data, names []string) template.JS {
 	from, to := span(runs)
 	data.From, data.To, data.Waiting = rounded{from, 9}, rounded{to, 9}, [][]rounded{}
 	for i, r := range runs {
-		as := func(of func(Run) Curve) string {
+		as := func(of func(Run) result.Curve) string {
 			if k := alikeCurve(runs[:i], of, of(r)); k >= 0 {
 				return names[k]
 			}
 			return ""
 		}
 		data.Runs = append(data.Runs, chartRun{
-			names[i], levels(r.Timeline.Ceiling), newCurveData(r.Wait), as(waitOf), newCurveData(r.Elapsed), as(elapsedOf), newCurveData(r.Slowdown), as(slowdownOf),
+			names[i], levels(r.Ceiling), newCurveData(r.Curves.Wait), as(waitOf), newCurveData(r.Curves.Elapsed), as(elapsedOf), newCurveData(r.Curves.Slowdown), as(slowdownOf),
 			newTimelineData(r.Timeline, index, len(queues), maxTimeValues/(len(runs)*max(1, len(queues)))),
 		})
 		data.Waiting = append(data.Waiting, resample(r.Timeline, from, to, waitingPoints))
@@ -74,7 +76,7 @@ func span(runs []Run) (from, to float64) {
 }
 
 // resample averages the jobs that wait over n equal intervals, the same for all runs, so that runs can be subtracted. After its end nobody waits.
-func resample(t Timeline, from, to float64, n int) []rounded {
+func resample(t result.Timeline, from, to float64, n int) []rounded {
 	out := []rounded{}
 	if !(to > from) || len(t.Waiting) == 0 {
 		return out
@@ -118,12 +120,12 @@ func script(v any) template.JS {
 	return template.JS(text) //nolint:gosec // see above
 }
 
-func waitOf(r Run) Curve     { return r.Wait }
-func elapsedOf(r Run) Curve  { return r.Elapsed }
-func slowdownOf(r Run) Curve { return r.Slowdown }
+func waitOf(r Run) result.Curve     { return r.Curves.Wait }
+func elapsedOf(r Run) result.Curve  { return r.Curves.Elapsed }
+func slowdownOf(r Run) result.Curve { return r.Curves.Slowdown }
 
 // alikeCurve is the first run with an identical curve, which would be hidden under the other one. -1: none.
-func alikeCurve(runs []Run, of func(Run) Curve, c Curve) int {
+func alikeCurve(runs []Run, of func(Run) result.Curve, c result.Curve) int {
 	for i, r := range runs {
 		if o := of(r); len(c.X) > 0 && slices.Equal(o.X, c.X) && slices.Equal(o.Y, c.Y) {
 			return i
@@ -177,7 +179,7 @@ type curveData struct {
 
 // newCurveData downsamples a curve evenly, keeping its ends and the point of its 95th percentile. Of points at the same x it keeps the
 // lowest and the highest.
-func newCurveData(c Curve) curveData {
+func newCurveData(c result.Curve) curveData {
 	p95 := sort.Search(len(c.Y), func(i int) bool { return c.Y[i] >= 0.95 })
 	n := len(c.X)
 	stride := max(1, (n+maxCurvePoints-1)/maxCurvePoints)
@@ -203,7 +205,7 @@ type timelineData struct {
 }
 
 // newTimelineData merges queues into those shown and neighbouring intervals until there are at most limit.
-func newTimelineData(t Timeline, index map[string]int, shown, limit int) timelineData {
+func newTimelineData(t result.Timeline, index map[string]int, shown, limit int) timelineData {
 	n := max(0, len(t.Edges)-1)
 	merge := max(1, (n+max(1, limit)-1)/max(1, limit))
 	d := timelineData{[]rounded{}, [][]rounded{}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // wide is the number of schedulers above which the table is transposed: a line per scheduler, so that it can be sorted and read on a phone.
@@ -32,12 +33,12 @@ type compareLine struct {
 type compareCell struct {
 	Value, Key   string
 	First        bool // of the run that the others are compared with
-	Change, Half string
-	Range        string // instead of Half: "−48 to −38"
+	Change       string
+	Range        string // "−48 to −38"
 	Class, Words string // of the verdict
 }
 
-func newComparison(rows []Row, runs []head, ground string) *comparison {
+func newComparison(rows []verdict.Row, runs []head, ground string) *comparison {
 	c := &comparison{Turned: len(runs) > wide, Runs: runs, Base: runs[0].Name, Ground: typeset(ground)}
 	cells := make([][]compareCell, len(rows))
 	for i, row := range rows {
@@ -47,8 +48,8 @@ func newComparison(rows []Row, runs []head, ground string) *comparison {
 		}
 		var values []float64
 		for _, cell := range row.Cells {
-			values = append(values, cell.Value)
-			c.None = c.None || cell.Verdict == None
+			values = append(values, cell.Mean)
+			c.None = c.None || notJudged(cell.Judgement)
 		}
 		cells[i] = compareCells(row, column(values, row.Unit))
 	}
@@ -73,30 +74,32 @@ func newComparison(rows []Row, runs []head, ground string) *comparison {
 }
 
 // compareCells are the cells of a row, with how each differs from the first.
-func compareCells(row Row, write func(float64) string) []compareCell {
+func compareCells(row verdict.Row, write func(float64) string) []compareCell {
 	out := make([]compareCell, len(row.Cells))
-	for r, cell := range row.Cells {
-		out[r] = compareCell{Value: write(cell.Value), Key: key(cell.Value), First: r == 0}
+	for r := range row.Cells {
+		cell, c := &row.Cells[r], &out[r]
+		*c = compareCell{Value: write(cell.Mean), Key: key(cell.Mean), First: r == 0}
 		if r == 0 {
 			continue
 		}
-		c := &out[r]
-		c.Change, c.Half = change(cell, row.Cells[0].Value, row.Unit)
-		if c.Range = interval(cell); c.Range != "" {
-			c.Half = ""
-		}
-		switch cell.Verdict {
-		case Better:
+		c.Change, c.Range = change(cell, row.Cells[0].Mean, row.Unit), interval(cell, row.Unit)
+		switch {
+		case cell.Judgement == verdict.Better:
 			c.Class, c.Words = "good", "better"
-		case Worse:
+		case cell.Judgement == verdict.Worse:
 			c.Class, c.Words = "bad", "worse"
-		case None:
+		case notJudged(cell.Judgement):
 			c.Class, c.Words = "same none", "not judged"
 		default:
 			c.Class, c.Words = "same", "no clear difference"
 		}
 	}
 	return out
+}
+
+// notJudged reports whether nothing can be said of a difference: it has no interval, a figure is missing, or the two are of different jobs.
+func notJudged(j verdict.Judgement) bool {
+	return j == verdict.Unjudged || j == verdict.Apart || j == verdict.Missing
 }
 
 func stat(s result.Stats, v float64) float64 {

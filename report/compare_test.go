@@ -4,41 +4,43 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // compareResults makes the table from the runs' own figures. There is no interval to judge by, so a difference counts from one
 // percent on.
-func compareResults(runs []Run) []Row {
+func compareResults(runs []Run) []verdict.Row {
 	metrics := []struct {
 		name string
-		unit Unit
+		unit verdict.Unit
 		more bool // whether more is better
 		of   func(*result.Run) float64
 	}{
-		{"median wait", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.Median) }},
-		{"p95 wait", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.P95) }},
-		{"median elapsed", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.Median) }},
-		{"p95 elapsed", Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.P95) }},
-		{"median slowdown", Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.Median) }},
-		{"p95 slowdown", Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.P95) }},
-		{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }},
-		{"utilisation", Share, true, func(r *result.Run) float64 { return r.Utilisation }},
+		{"median wait", verdict.Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.Median) }},
+		{"p95 wait", verdict.Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Wait, r.Metrics.Wait.P95) }},
+		{"median elapsed", verdict.Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.Median) }},
+		{"p95 elapsed", verdict.Seconds, false, func(r *result.Run) float64 { return stat(r.Metrics.Elapsed, r.Metrics.Elapsed.P95) }},
+		{"median slowdown", verdict.Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.Median) }},
+		{"p95 slowdown", verdict.Ratio, false, func(r *result.Run) float64 { return stat(r.Metrics.Slowdown, r.Metrics.Slowdown.P95) }},
+		{"makespan", verdict.Seconds, false, func(r *result.Run) float64 { return r.Makespan }},
+		{"utilisation", verdict.Share, true, func(r *result.Run) float64 { return r.Utilisation }},
 	}
-	var rows []Row
+	var rows []verdict.Row
 	for _, m := range metrics {
-		row := Row{Metric: m.name, Unit: m.unit}
+		row := verdict.Row{Metric: m.name, Unit: m.unit}
 		for i, r := range runs {
-			cell := Cell{Value: math.NaN(), Change: math.NaN(), Half: math.NaN()}
+			cell := verdict.Cell{Mean: math.NaN(), Change: math.NaN()}
 			if r.Result != nil && r.Result.Jobs.Finished > 0 {
-				cell.Value = m.of(r.Result)
+				cell.Mean = m.of(r.Result)
 			}
 			if i > 0 {
-				base := row.Cells[0].Value
+				base := row.Cells[0].Mean
 				if base != 0 {
-					cell.Change = (cell.Value - base) / math.Abs(base) * 100
+					cell.Change = (cell.Mean - base) / math.Abs(base) * 100
 				}
-				if cell.Verdict = judge(cell.Value-base, base, m.more); apart(runs[0].Result, r.Result) {
-					cell.Verdict = None
+				cell.Diff = cell.Mean - base
+				if cell.Judgement = judge(cell.Diff, base, m.more); apart(runs[0].Result, r.Result) {
+					cell.Judgement = verdict.Apart
 				}
 			}
 			row.Cells = append(row.Cells, cell)
@@ -56,12 +58,12 @@ func apart(a, b *result.Run) bool {
 	return float64(a.Apart(b)) >= 0.001*float64(a.Jobs.Finished)
 }
 
-func judge(diff, base float64, more bool) Verdict {
+func judge(diff, base float64, more bool) verdict.Judgement {
 	if math.IsNaN(diff) || math.Abs(diff) <= math.Abs(base)/100 {
-		return Same
+		return verdict.Same
 	}
 	if (diff > 0) == more {
-		return Better
+		return verdict.Better
 	}
-	return Worse
+	return verdict.Worse
 }

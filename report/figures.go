@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -14,18 +15,18 @@ const minus = "\u2212"
 var nan = math.NaN()
 
 // figure formats v. NaN is a dash.
-func figure(v float64, u Unit) string {
+func figure(v float64, u verdict.Unit) string {
 	if !finite(v) {
 		return "–"
 	}
 	var s string
 	switch u {
-	case Seconds:
+	case verdict.Seconds:
 		s = unit.FormatSeconds(v)
-	case Share:
+	case verdict.Share:
 		s = strconv.FormatFloat(v*100, 'f', 1, 64) + " %"
-	case Count:
-		s = commas(int64(math.Round(v)))
+	case verdict.Count:
+		s = unit.Number(int64(math.Round(v)))
 	default:
 		s = ratio(v)
 	}
@@ -36,8 +37,8 @@ func figure(v float64, u Unit) string {
 }
 
 // column returns a formatter for figures shown side by side: times all in one unit.
-func column(values []float64, u Unit) func(float64) string {
-	if u != Seconds {
+func column(values []float64, u verdict.Unit) func(float64) string {
+	if u != verdict.Seconds {
 		return func(v float64) string { return figure(v, u) }
 	}
 	c := unit.ColumnOf(values)
@@ -56,27 +57,11 @@ func ratio(v float64) string {
 	case a >= 1e6:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	case a >= 100:
-		return commas(int64(math.Round(v)))
+		return unit.Number(int64(math.Round(v)))
 	case a >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-// Number formats a count with its digits grouped by three: 24,442.
-func Number(n int64) string { return commas(n) }
-
-// commas groups the digits of n by three.
-func commas(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = minus, s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
 }
 
 // amount is a whole number of something, such as "8573 maps"; what stands in the middle of a name is not one.
@@ -90,7 +75,7 @@ func groupDigits(sentence string) string {
 		if err != nil || m[3] == "on" || strings.HasPrefix(m[2], "0") {
 			return found
 		}
-		return m[1] + commas(n) + " " + m[3]
+		return m[1] + unit.Number(n) + " " + m[3]
 	})
 }
 
@@ -104,39 +89,35 @@ func each(sentences []string, form func(string) string) []string {
 }
 
 // change formats the difference of a cell against the first run's value.
-func change(c Cell, base float64, u Unit) (text, half string) {
-	if !finite(c.Change) {
-		d := c.Value - base
+func change(c *verdict.Cell, base float64, u verdict.Unit) string {
+	points, _, _ := c.Points(u)
+	if !finite(points) {
+		d := c.Mean - base
 		switch {
 		case d == 0:
-			return "±0", ""
+			return "±0"
 		case d > 0 && finite(d):
-			return "+" + figure(d, u), ""
+			return "+" + figure(d, u)
 		}
-		return figure(d, u), ""
+		return figure(d, u)
 	}
-	p, of := percent(math.Abs(c.Change)), "\u00a0%"
-	if u == Share {
-		of = "\u00a0points"
-	}
-	if finite(c.Half) {
-		half = percent(math.Abs(c.Half))
-		if strings.HasPrefix(p, "99.") && math.Abs(c.Half) < 1 { // as many digits as the change has
-			half = strconv.FormatFloat(math.Abs(c.Half), 'f', 2, 64)
-		}
+	p, suffix := percent(math.Abs(points)), "\u00a0%"
+	if u == verdict.Share {
+		suffix = "\u00a0points"
 	}
 	switch {
 	case p == "0":
-		return "±0" + of, half
-	case c.Change > 0:
-		return "+" + p + of, half
+		return "±0" + suffix
+	case points > 0:
+		return "+" + p + suffix
 	}
-	return minus + p + of, half
+	return minus + p + suffix
 }
 
-// interval formats an asymmetric interval of a change.
-func interval(c Cell) string {
-	if !finite(c.Change) || !finite(c.Low) || !finite(c.High) || c.Low >= c.High {
+// interval formats the 95 % interval of a change; "": there is none.
+func interval(c *verdict.Cell, u verdict.Unit) string {
+	points, low, high := c.Points(u)
+	if !finite(points) || !finite(low) || !finite(high) || low >= high {
 		return ""
 	}
 	end := func(v float64) string {
@@ -151,7 +132,7 @@ func interval(c Cell) string {
 			return minus + p
 		}
 	}
-	return end(c.Low) + " to " + end(c.High)
+	return end(low) + " to " + end(high)
 }
 
 // percent formats a percentage with its significant digits, and never rounds up to 100.
@@ -160,7 +141,7 @@ func percent(p float64) string {
 	case p >= 99.5 && p < 100:
 		return strconv.FormatFloat(min(p, 99.99), 'f', 2, 64)
 	case p >= 1000:
-		return commas(int64(math.Round(p)))
+		return unit.Number(int64(math.Round(p)))
 	case p >= 9.95 || p < 0.05:
 		return strconv.FormatFloat(p, 'f', 0, 64)
 	}

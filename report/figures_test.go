@@ -10,18 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 	"pgregory.net/rapid"
 )
 
 func TestFigure(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
-		unit Unit
+		unit verdict.Unit
 		want string
 	}{
-		{204, Seconds, "3.4\u00a0min"}, {0, Seconds, "0\u00a0s"}, {-204, Seconds, "−3.4\u00a0min"}, {math.NaN(), Seconds, "–"}, {math.Inf(1), Ratio, "–"},
-		{8.814, Ratio, "8.81"}, {40.66, Ratio, "40.7"}, {1234.5, Ratio, "1,235"}, {2.5e7, Ratio, "2.5e+07"},
-		{0.4312, Share, "43.1\u00a0%"}, {24442, Count, "24,442"}, {-1234567, Count, "−1,234,567"}, {999, Count, "999"},
+		{204, verdict.Seconds, "3.4\u00a0min"}, {0, verdict.Seconds, "0\u00a0s"}, {-204, verdict.Seconds, "−3.4\u00a0min"}, {math.NaN(), verdict.Seconds, "–"}, {math.Inf(1), verdict.Ratio, "–"},
+		{8.814, verdict.Ratio, "8.81"}, {40.66, verdict.Ratio, "40.7"}, {1234.5, verdict.Ratio, "1,235"}, {2.5e7, verdict.Ratio, "2.5e+07"},
+		{0.4312, verdict.Share, "43.1\u00a0%"}, {24442, verdict.Count, "24,442"}, {-1234567, verdict.Count, "−1,234,567"}, {999, verdict.Count, "999"},
 	} {
 		if got := figure(c.v, c.unit); got != c.want {
 			t.Errorf("figure(%v, %d) = %q, want %q", c.v, c.unit, got, c.want)
@@ -31,41 +33,40 @@ func TestFigure(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	for name, c := range map[string]struct {
-		cell       Cell
-		base       float64
-		text, half string
+		cell verdict.Cell
+		base float64
+		text string
 	}{
-		"less":           {Cell{Value: 57, Change: -43, Half: 5}, 100, "−43\u00a0%", "5"},
-		"more":           {Cell{Value: 104.2, Change: 4.23, Half: math.NaN()}, 100, "+4.2\u00a0%", ""},
-		"nothing":        {Cell{Value: 100, Change: 0.01, Half: 3}, 100, "±0\u00a0%", "3"},
-		"nearly all":     {Cell{Value: 0.02, Change: -99.98, Half: 0.01}, 100, "−99.98\u00a0%", "0.01"},
-		"all":            {Cell{Value: 0, Change: -100, Half: 0}, 100, "−100\u00a0%", "0"},
-		"from nothing":   {Cell{Value: 12, Change: math.Inf(1), Half: math.NaN()}, 0, "+12\u00a0s", ""},
-		"still nothing":  {Cell{Value: 0, Change: math.NaN()}, 0, "±0", ""},
-		"not a number":   {Cell{Value: math.NaN(), Change: math.NaN()}, 0, "–", ""},
-		"twenty times":   {Cell{Value: 2000, Change: 1900, Half: 1200}, 100, "+1,900\u00a0%", "1,200"},
-		"a round number": {Cell{Value: 102, Change: 2, Half: 0.5}, 100, "+2\u00a0%", "0.5"},
+		"less":           {verdict.Cell{Mean: 57, Change: -43}, 100, "−43\u00a0%"},
+		"more":           {verdict.Cell{Mean: 104.2, Change: 4.23}, 100, "+4.2\u00a0%"},
+		"nothing":        {verdict.Cell{Mean: 100, Change: 0.01}, 100, "±0\u00a0%"},
+		"nearly all":     {verdict.Cell{Mean: 0.02, Change: -99.98}, 100, "−99.98\u00a0%"},
+		"all":            {verdict.Cell{Mean: 0, Change: -100}, 100, "−100\u00a0%"},
+		"from nothing":   {verdict.Cell{Mean: 12, Change: math.Inf(1)}, 0, "+12\u00a0s"},
+		"still nothing":  {verdict.Cell{Mean: 0, Change: math.NaN()}, 0, "±0"},
+		"not a number":   {verdict.Cell{Mean: math.NaN(), Change: math.NaN()}, 0, "–"},
+		"twenty times":   {verdict.Cell{Mean: 2000, Change: 1900}, 100, "+1,900\u00a0%"},
+		"a round number": {verdict.Cell{Mean: 102, Change: 2}, 100, "+2\u00a0%"},
 	} {
-		text, half := change(c.cell, c.base, Seconds)
-		if text != c.text || half != c.half {
-			t.Errorf("%s: %q ± %q, want %q ± %q", name, text, half, c.text, c.half)
+		if text := change(&c.cell, c.base, verdict.Seconds); text != c.text {
+			t.Errorf("%s: %q, want %q", name, text, c.text)
 		}
 	}
 }
 
 func TestInterval(t *testing.T) {
-	for want, c := range map[string]Cell{
-		"−48 to −38":         {Change: -43, Low: -48, High: -38},
-		"−99.99 to −99.96":   {Change: -99.98, Low: -99.99, High: -99.96},
-		"−0.4 to +2":         {Change: 0.8, Low: -0.4, High: 2},
-		"−83 to over +9,999": {Change: 120, Low: -83, High: 1e7},
+	for want, c := range map[string]verdict.Cell{
+		"−48 to −38":         {Change: -43, ChangeLow: -48, ChangeHigh: -38},
+		"−99.99 to −99.96":   {Change: -99.98, ChangeLow: -99.99, ChangeHigh: -99.96},
+		"−0.4 to +2":         {Change: 0.8, ChangeLow: -0.4, ChangeHigh: 2},
+		"−83 to over +9,999": {Change: 120, ChangeLow: -83, ChangeHigh: 1e7},
 		"":                   {Change: 5},
 	} {
-		if got := interval(c); got != want {
+		if got := interval(&c, verdict.Seconds); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := interval(Cell{Change: 5, Low: math.NaN(), High: math.NaN()}); got != "" {
+	if got := interval(&verdict.Cell{Change: 5, ChangeLow: math.NaN(), ChangeHigh: math.NaN()}, verdict.Seconds); got != "" {
 		t.Errorf("got %q without an interval", got)
 	}
 }
@@ -73,10 +74,10 @@ func TestInterval(t *testing.T) {
 // Figures that are read side by side have one unit: those of a metric in the comparison, of a column in the table of queues.
 func TestOneUnitPerColumn(t *testing.T) {
 	d := sample(100, eightQueues, "fair", "fifo")
-	d.Comparison = []Row{{Metric: "median wait", Unit: Seconds, Cells: []Cell{{Value: 0.1}, {Value: 1596, Change: 1e6}}}}
-	for i := range d.Groups[0].Lines {
-		cells := d.Groups[0].Lines[i].Rows[0].Cells
-		cells[0].Value, cells[1].Value = 0.5, 60*float64(i+1)
+	d.Comparison = []verdict.Row{{Metric: "median wait", Unit: verdict.Seconds, Cells: []verdict.Cell{{Mean: 0.1}, {Mean: 1596, Change: 1e6}}}}
+	for i := range eightQueues {
+		cells := d.Groups[i].Rows[0].Cells
+		cells[0].Mean, cells[1].Mean = 0.5, 60*float64(i+1)
 	}
 	html := body(t, d)
 	has(t, html, "<td class=\"n\">0.1\u00a0s</td><td class=\"n\">1,596\u00a0s</td>")
@@ -140,7 +141,7 @@ func TestEmphasise(t *testing.T) {
 
 func TestSeedList(t *testing.T) {
 	for want, seeds := range map[string][]uint64{"": nil, "7": {7}, "1–5": {1, 2, 3, 4, 5}, "1, 3–4, 9": {1, 3, 4, 9}} {
-		if got := seedList(seeds); got != want {
+		if got := unit.Ranges(seeds, "–", ", "); got != want {
 			t.Errorf("%v: %q, want %q", seeds, got, want)
 		}
 	}
@@ -150,7 +151,7 @@ func TestSeedList(t *testing.T) {
 func TestTimelineKeepsItsArea(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, queues := rapid.IntRange(1, 40).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "queues")
-		var tl Timeline
+		var tl result.Timeline
 		at := 0.0
 		for range n + 1 {
 			tl.Edges = append(tl.Edges, at)
@@ -166,7 +167,7 @@ func TestTimelineKeepsItsArea(t *testing.T) {
 			}
 			tl.Containers = append(tl.Containers, row)
 		}
-		shown, index := rankQueues([]Run{{Timeline: tl}})
+		shown, index := rankQueues([]Run{{Picture: Picture{Timeline: tl}}})
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
 		var got struct {
 			Edges []float64
@@ -235,14 +236,14 @@ func TestJobColumns(t *testing.T) {
 // Resampling keeps the time that jobs wait, whatever the intervals.
 func TestResampleKeepsItsArea(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tl := Timeline{Edges: []float64{float64(rapid.IntRange(0, 20).Draw(t, "begin"))}}
+		tl := result.Timeline{Edges: []float64{float64(rapid.IntRange(0, 20).Draw(t, "begin"))}}
 		want := 0.0
 		for i := range rapid.IntRange(1, 40).Draw(t, "n") {
 			width, v := float64(rapid.IntRange(1, 9).Draw(t, "width")), float64(rapid.IntRange(0, 50).Draw(t, "waiting"))
 			tl.Edges, tl.Waiting, want = append(tl.Edges, tl.Edges[i]+width), append(tl.Waiting, v), want+v*width
 		}
-		other := Timeline{Edges: []float64{0, 500}, Waiting: []float64{1}}
-		from, to := span([]Run{{}, {Timeline: tl}, {Timeline: other}})
+		other := result.Timeline{Edges: []float64{0, 500}, Waiting: []float64{1}}
+		from, to := span([]Run{{}, {Picture: Picture{Timeline: tl}}, {Picture: Picture{Timeline: other}}})
 		if from != 0 || to != 500 {
 			t.Fatalf("from %v to %v", from, to)
 		}
@@ -260,13 +261,13 @@ func TestResampleKeepsItsArea(t *testing.T) {
 // A long run in one queue: the page gets as many intervals as the limit allows.
 func TestLongTimeline(t *testing.T) {
 	d := sample(3000, []string{"default"}, "fifo")
-	tl := Timeline{Queues: []string{"default"}, Ceiling: []Level{{0, 100}}, Containers: make([][]float64, 1)}
+	tl := result.Timeline{Queues: []string{"default"}, Containers: make([][]float64, 1)}
 	for i := range 150_000 {
 		tl.Edges = append(tl.Edges, float64(i))
 		tl.Containers[0] = append(tl.Containers[0], math.Floor(50+50*math.Sin(float64(i)/5000)*math.Sin(float64(i)/7)))
 	}
 	tl.Edges = append(tl.Edges, 150_000)
-	d.Runs[0].Timeline = tl
+	d.Runs[0].Timeline, d.Runs[0].Ceiling = tl, []Level{{0, 100}}
 	html := write(t, d)
 	keep(t, "long", html)
 	held := pageData(t, html)["runs"].([]any)[0].(map[string]any)["timeline"].(map[string]any)["held"].([]any)[0].([]any)

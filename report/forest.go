@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"slices"
+
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // forest is a picture of changes with their intervals: of all jobs, and of each queue (or user, or class). It is made of HTML, so that it can be
@@ -40,7 +42,7 @@ const (
 )
 
 // newForest draws the first metric of groups and of all jobs; nil: nothing has a change.
-func newForest(rows []Row, groups []Groups, runs []head) *forest {
+func newForest(rows []verdict.Row, groups []verdict.Group, runs []head) *forest {
 	if len(runs) < 2 {
 		return nil
 	}
@@ -48,14 +50,12 @@ func newForest(rows []Row, groups []Groups, runs []head) *forest {
 	type line struct {
 		name    string
 		touched bool
-		row     Row
+		row     verdict.Row
 	}
 	var lines []line
-	if len(groups) > 0 && len(groups[0].Lines) > 0 {
-		for _, l := range groups[0].Lines {
-			if len(lines) < forestLines && (!l.Few || l.Touched) {
-				lines = append(lines, line{groups[0].Kind + " " + l.Name, l.Touched, l.Rows[0]})
-			}
+	for _, g := range groups {
+		if touched := g.Marked(); len(lines) < forestLines && g.Kind == groups[0].Kind && (!g.Few || touched) {
+			lines = append(lines, line{g.String(), touched, g.Rows[0]})
 		}
 	}
 	for _, row := range rows {
@@ -68,7 +68,7 @@ func newForest(rows []Row, groups []Groups, runs []head) *forest {
 	from, to := math.Log(0.9), math.Log(1.1)
 	for _, l := range lines {
 		for _, c := range l.row.Cells[1:min(len(l.row.Cells), len(runs))] {
-			for _, v := range []float64{c.Change, c.Low, c.High} {
+			for _, v := range []float64{c.Change, c.ChangeLow, c.ChangeHigh} {
 				if finite(v) {
 					x := ratioLog(v)
 					from, to = min(from, x), max(to, x)
@@ -93,9 +93,9 @@ func newForest(rows []Row, groups []Groups, runs []head) *forest {
 			if len(runs) > 2 {
 				m.Run = runs[i].Name
 			}
-			if m.Judged = finite(cell.Low) && finite(cell.High); m.Judged {
-				m.Low = at(cell.Low)
-				m.Width = math.Round(100*(at(cell.High)-m.Low)) / 100
+			if m.Judged = finite(cell.ChangeLow) && finite(cell.ChangeHigh); m.Judged {
+				m.Low = at(cell.ChangeLow)
+				m.Width = math.Round(100*(at(cell.ChangeHigh)-m.Low)) / 100
 			}
 			out.Marks = append(out.Marks, m)
 		}
@@ -121,9 +121,8 @@ func ratioLog(change float64) float64 {
 }
 
 func signedPercent(v float64) string {
-	text, _ := change(Cell{Change: v, Half: math.NaN()}, 1, Ratio)
 	if v == 0 {
 		return "no change"
 	}
-	return text
+	return change(&verdict.Cell{Change: v}, 1, verdict.Ratio)
 }

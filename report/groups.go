@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 const (
@@ -77,7 +79,7 @@ func newGroupTable(of string, total int) groupTable {
 	t := groupTable{ID: "by-" + of, Title: "By " + of, Of: of}
 	var notes []string
 	if total > 1 {
-		notes = append(notes, commas(int64(total))+" in all")
+		notes = append(notes, unit.Number(int64(total))+" in all")
 	}
 	if total > maxGroupRows {
 		notes = append(notes, fmt.Sprintf("the first %d are listed", maxGroupRows))
@@ -101,7 +103,7 @@ func (t *groupTable) fill(groups []result.Group) {
 	for _, g := range groups {
 		t.Lines = append(t.Lines, groupLine{Name: cmp.Or(g.Name, "(none)")})
 	}
-	add := func(label string, u Unit, gap bool, write func(float64) string, of func(*result.Group) float64) {
+	add := func(label string, u verdict.Unit, gap bool, write func(float64) string, of func(*result.Group) float64) {
 		t.Columns = append(t.Columns, groupColumn{Label: label, Gap: gap, Sorted: label == "container h"})
 		for i := range groups {
 			v := of(&groups[i])
@@ -113,22 +115,22 @@ func (t *groupTable) fill(groups []result.Group) {
 		}
 	}
 	t.Heads = []groupHead{{"", 3, false}}
-	add("jobs", Count, false, nil, func(g *result.Group) float64 { return float64(g.Jobs) })
-	add("tasks", Count, false, nil, func(g *result.Group) float64 { return float64(g.Tasks) })
-	add("container h", Ratio, false, nil, func(g *result.Group) float64 { return g.ContainerHours })
+	add("jobs", verdict.Count, false, nil, func(g *result.Group) float64 { return float64(g.Jobs) })
+	add("tasks", verdict.Count, false, nil, func(g *result.Group) float64 { return float64(g.Tasks) })
+	add("container h", verdict.Ratio, false, nil, func(g *result.Group) float64 { return g.ContainerHours })
 	quantiles := map[string]func(result.Stats) float64{
 		"mean": func(s result.Stats) float64 { return s.Mean }, "median": func(s result.Stats) float64 { return s.Median },
 		"p95": func(s result.Stats) float64 { return s.P95 }, "p99": func(s result.Stats) float64 { return s.P99 },
 	}
 	for _, m := range []struct {
 		title  string
-		unit   Unit
+		unit   verdict.Unit
 		stats  func(*result.Group) result.Stats
 		labels []string
 	}{
-		{"wait", Seconds, func(g *result.Group) result.Stats { return g.Wait }, []string{"mean", "median", "p95", "p99"}},
-		{"elapsed", Seconds, func(g *result.Group) result.Stats { return g.Elapsed }, []string{"median", "p95"}},
-		{"slowdown", Ratio, func(g *result.Group) result.Stats { return g.Slowdown }, []string{"mean", "median", "p95"}},
+		{"wait", verdict.Seconds, func(g *result.Group) result.Stats { return g.Wait }, []string{"mean", "median", "p95", "p99"}},
+		{"elapsed", verdict.Seconds, func(g *result.Group) result.Stats { return g.Elapsed }, []string{"median", "p95"}},
+		{"slowdown", verdict.Ratio, func(g *result.Group) result.Stats { return g.Slowdown }, []string{"mean", "median", "p95"}},
 	} {
 		t.Heads = append(t.Heads, groupHead{m.title, len(m.labels), true})
 		of := func(label string) func(*result.Group) float64 {
@@ -148,46 +150,43 @@ func (t *groupTable) fill(groups []result.Group) {
 
 // changeTables compare groups before and after: for each metric, the first run's figure and those of the others, with their change. With many
 // runs there is room for the first metric only.
-func changeTables(groups []Groups, runs []head) []groupTable {
+func changeTables(groups []verdict.Group, runs []head) []groupTable {
 	shown := runs[:min(len(runs), maxGroupRuns)]
 	var out []groupTable
-	for _, g := range groups {
-		if len(g.Lines) == 0 {
-			continue
-		}
-		t := newGroupTable(g.Kind, len(g.Lines))
+	for kind := range verdict.ByKind(groups) {
+		t := newGroupTable(kind[0].Kind, len(kind))
 		t.First = firstChanges
-		metrics := len(g.Lines[0].Rows)
+		metrics := len(kind[0].Rows)
 		if n := len(shown); n > 2 {
 			metrics = min(metrics, max(1, 5-n))
 		}
 		t.Heads, t.Columns = []groupHead{{"", 1, false}}, []groupColumn{{Label: "jobs"}}
-		lines := g.Lines[:min(len(g.Lines), maxGroupRows)]
+		lines := kind[:min(len(kind), maxGroupRows)]
 		for _, l := range lines {
-			jobs := commas(l.Jobs[0])
+			jobs := unit.Number(l.Jobs[0])
 			for _, n := range l.Jobs[1:] {
 				if n != l.Jobs[0] {
-					jobs = commas(slices.Min(l.Jobs)) + "–" + commas(slices.Max(l.Jobs))
+					jobs = unit.Number(slices.Min(l.Jobs)) + "–" + unit.Number(slices.Max(l.Jobs))
 				}
 			}
-			line := groupLine{Name: cmp.Or(l.Name, "(none)"), Touched: l.Touched, Cells: []groupCell{{compareCell{Value: jobs, Key: key(float64(l.Jobs[0])), First: true}, false}}}
+			line := groupLine{Name: cmp.Or(l.Name, "(none)"), Touched: l.Marked(), Cells: []groupCell{{compareCell{Value: jobs, Key: key(float64(l.Jobs[0])), First: true}, false}}}
 			if l.Few {
 				line.Note = "few jobs"
 			}
 			t.Lines = append(t.Lines, line)
 		}
 		for m := range metrics {
-			t.Heads = append(t.Heads, groupHead{g.Lines[0].Rows[m].Metric, len(shown), true})
+			t.Heads = append(t.Heads, groupHead{kind[0].Rows[m].Metric, len(shown), true})
 			for r, h := range shown {
 				t.Columns = append(t.Columns, groupColumn{Label: h.Name, Full: h.Full, Hue: h.Hue, Gap: r == 0})
 			}
 			var values []float64
 			for _, l := range lines {
 				for _, c := range l.Rows[m].Cells[:len(shown)] {
-					values = append(values, c.Value)
+					values = append(values, c.Mean)
 				}
 			}
-			write := column(values, g.Lines[0].Rows[m].Unit)
+			write := column(values, kind[0].Rows[m].Unit)
 			for i, l := range lines {
 				for r, c := range compareCells(l.Rows[m], write)[:len(shown)] {
 					t.Lines[i].Cells = append(t.Lines[i].Cells, groupCell{c, r == 0})

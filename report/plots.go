@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // plot is a static picture of lines: an SVG that needs no script.
@@ -92,7 +94,7 @@ func sizePlot(runs []Run, heads []head) *plot {
 	top := math.Log(max(2, most*1.05))
 	for _, v := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5, 1e6} {
 		if math.Log(v) <= top {
-			p.YTicks = append(p.YTicks, plotTick{plotY(math.Log(v) / top), figure(v, Count)})
+			p.YTicks = append(p.YTicks, plotTick{plotY(math.Log(v) / top), figure(v, verdict.Count)})
 		}
 	}
 	n := float64(last - first + 1)
@@ -111,7 +113,7 @@ func sizePlot(runs []Run, heads []head) *plot {
 			x, y := plotX((float64(class(&g)-first)+0.5)/n), plotY(math.Log(max(1, g.Slowdown.Mean))/top)
 			xs, ys = append(xs, x), append(ys, y)
 			p.Dots = append(p.Dots, plotDot{x, y, hue, fmt.Sprintf("%s, %s to %s s: mean slowdown %s of %s jobs", heads[r].Name, size(g.From), size(g.To),
-				figure(g.Slowdown.Mean, Ratio), commas(g.Jobs))})
+				figure(g.Slowdown.Mean, verdict.Ratio), unit.Number(g.Jobs))})
 		}
 		p.line(heads[r].Name, heads[r].Full, hue, xs, ys, plotRight)
 	}
@@ -123,7 +125,7 @@ func size(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
-	return commas(int64(math.Round(v)))
+	return unit.Number(int64(math.Round(v)))
 }
 
 // jobPlots draw the containers of each job over time, and how wrong its predicted end was.
@@ -144,19 +146,19 @@ func jobPlots(runs []Run, heads []head) []plot {
 	return out
 }
 
-func heldPlot(t Timeline, of string) plot {
+func heldPlot(t result.Timeline, of string) plot {
 	p := plot{Title: "Containers of each job", Caption: of + "average over each interval", Aria: "Containers held by each job over time."}
 	begin, end, most := t.Edges[0], t.Edges[len(t.Edges)-1], 1.0
 	for _, row := range t.Containers {
 		most = max(most, slices.Max(row))
 	}
-	write := column([]float64{begin, end}, Seconds)
+	write := column([]float64{begin, end}, verdict.Seconds)
 	for i := range 5 {
 		p.XTicks = append(p.XTicks, plotTick{plotX(float64(i) / 4), write(begin + (end-begin)*float64(i)/4)})
 	}
 	for i := range 3 {
 		v := most * float64(i) / 2
-		p.YTicks = append(p.YTicks, plotTick{plotY(v / most), figure(v, Count)})
+		p.YTicks = append(p.YTicks, plotTick{plotY(v / most), figure(v, verdict.Count)})
 	}
 	x := func(i int) float64 { return plotX((t.Edges[i] - begin) / max(end-begin, 1e-9)) }
 	for k, row := range t.Containers {
@@ -189,7 +191,7 @@ func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 	}
 	lines := e.Series
 	if len(lines) == 0 {
-		p.Caption += "; " + commas(e.Jobs) + " jobs"
+		p.Caption += "; " + unit.Number(e.Jobs) + " jobs"
 		mean, abs := result.EstimateSeries{ID: "mean", Elapsed: 1}, result.EstimateSeries{ID: "mean of absolute values", Elapsed: 1}
 		for _, by := range e.ByLife {
 			if by.Jobs > 0 {
@@ -235,4 +237,4 @@ func errorPlot(e *result.Estimates, of string, jobs []string) plot {
 }
 
 // whole is a share in whole percents.
-func whole(share float64) string { return strings.Replace(figure(share, Share), ".0", "", 1) }
+func whole(share float64) string { return strings.Replace(figure(share, verdict.Share), ".0", "", 1) }

@@ -29,7 +29,7 @@ func TestPlots(t *testing.T) {
 		{From: 10, To: 31.622777, Jobs: 3, Slowdown: result.Stats{Count: 3, Mean: 8}}, {From: 100, To: 316.227766, Jobs: 5, Slowdown: result.Stats{Count: 5, Mean: 1}},
 	}}
 	d.Runs[1].Result.Spread = &result.Spread{BySize: []result.SizeGroup{{From: 31.622777, To: 100, Jobs: 1234, Slowdown: result.Stats{Count: 1234, Mean: 2}}}}
-	d.Runs[1].ByJob = Timeline{Edges: []float64{0, 10, 20, 40}, Queues: []string{"a", evil}, Containers: [][]float64{{0, 4, 0}, {2, 0, 1}}}
+	d.Runs[1].ByJob = result.Timeline{Edges: []float64{0, 10, 20, 40}, Queues: []string{"a", evil}, Containers: [][]float64{{0, 4, 0}, {2, 0, 1}}}
 	d.Runs[1].Result.Estimates = &result.Estimates{Jobs: 2, Series: []result.EstimateSeries{
 		{ID: evil, Elapsed: 100, At: []float64{10, 20, 90}, Error: []float64{-0.5, 5, 0}}, {ID: "other", Elapsed: 10, At: []float64{5}, Error: []float64{0}},
 	}}

@@ -22,6 +22,8 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Data is what a report shows. Only Title and Runs are required; empty parts are omitted from the page.
@@ -40,10 +42,10 @@ type Data struct {
 
 	// Runs has one entry a scheduler. The first is the one that the others are compared with.
 	Runs       []Run
-	Comparison []Row // the table of differences; needs several runs
-	Levels     []Row // service levels, in a table of their own
-	Others     []Row // further metrics, on demand
-	Groups     []Groups
+	Comparison []verdict.Row   // the table of differences; needs several runs
+	Levels     []verdict.Row   // service levels, in a table of their own
+	Others     []verdict.Row   // further metrics, on demand
+	Groups     []verdict.Group // of each kind, in the order in which they are shown
 
 	// Facts are further lines of "what this rests on", such as workload and cluster, shown first and in this order.
 	Facts       []Fact
@@ -70,22 +72,16 @@ type Run struct {
 	// Result is needed for the tables; of several seeds, that of the first.
 	Result *result.Run
 
-	Timeline Timeline
-	ByJob    Timeline // of a run with few jobs: a job in place of each queue
-
-	// Jobs are the finished and unfinished jobs of a small run, in order of submission.
-	Jobs []result.JobRow
-
-	Wait, Elapsed, Slowdown Curve
+	Picture
 }
 
-// Timeline is how many containers each queue held, and how many jobs waited, on average, in each interval.
-type Timeline struct {
-	Edges      []float64   // seconds, ascending; one more than there are intervals
-	Queues     []string    // by name
-	Containers [][]float64 // by queue, then by interval
-	Waiting    []float64   // by interval; nil: unknown
-	Ceiling    []Level     // how many containers the cluster has, over time; nil when that has no meaning
+// Picture is what a report shows of a run beyond its figures.
+type Picture struct {
+	Timeline result.Timeline
+	ByJob    result.Timeline // of a run with few jobs: a job in place of each queue
+	Jobs     []result.JobRow // the finished and unfinished jobs of a small run, in order of submission
+	Curves   result.Curves
+	Ceiling  []Level // how many containers the cluster has, over time; nil when that has no meaning
 }
 
 // Level is how many containers a cluster has from a time on.
@@ -93,67 +89,6 @@ type Level struct {
 	From       float64 // seconds
 	Containers float64
 }
-
-// Curve is a cumulative distribution: a share Y of the jobs, from 0 to 1, has a value of at most X. Both ascend.
-type Curve struct{ X, Y []float64 }
-
-// Unit says how a figure is written.
-type Unit int
-
-// The units of figures.
-const (
-	Seconds Unit = iota // 3.4 min
-	Ratio               // 8.81
-	Share               // 0.431 as 43.1 %
-	Count               // 24,442
-)
-
-// Row is one metric of the comparison.
-type Row struct {
-	Metric string
-	Unit   Unit
-	Cells  []Cell // one a run
-}
-
-// Groups compares the queues, users or classes of the runs, in the order in which they are shown.
-type Groups struct {
-	Kind  string // "queue"
-	Lines []GroupLine
-}
-
-// GroupLine is one queue, user or class: a row for each metric, all lines with the same metrics.
-type GroupLine struct {
-	Name    string
-	Jobs    []int64 // by run
-	Touched bool    // a variant is about it
-	Few     bool    // too few jobs to be judged
-	Rows    []Row
-}
-
-// Cell is one run's figure and how it differs from the first run's.
-type Cell struct {
-	Value float64
-	// Change is the difference against the first run in percent of the first run's value; NaN or infinite when that is 0, and then
-	// the page shows the difference itself.
-	Change float64
-	// Half is half the width of the 95 % interval of Change, in percentage points; NaN when there is none (one seed).
-	Half float64
-	// Low and High are the ends of that interval where it is not symmetric; then they are shown instead of Half. There is none when
-	// they are equal or NaN.
-	Low, High float64
-	Verdict   Verdict
-}
-
-// Verdict says whether a difference is significant.
-type Verdict int
-
-// What a difference means to a user of the cluster.
-const (
-	Same Verdict = iota // no clear difference
-	Better
-	Worse
-	None // not comparable: a figure is missing, or the two are of different jobs
-)
 
 //go:embed page
 var pageFiles embed.FS
@@ -164,7 +99,11 @@ var chartBundle string
 // Scripts of the page, in the order in which they must run. They share one scope.
 var scripts = []string{"format.js", "frame.js", "curves.js", "cluster.js", "waiting.js", "jobs.js", "tables.js", "start.js"}
 
-var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html", "page/shell.html"))
+var page = parse("page.html")
+
+func parse(name string) *template.Template {
+	return template.Must(template.New(name).Funcs(template.FuncMap{"keep": unit.NoBreak}).ParseFS(pageFiles, "page/"+name, "page/shell.html"))
+}
 
 // Write writes the report.
 func Write(w io.Writer, d Data) error {
@@ -178,9 +117,7 @@ func Write(w io.Writer, d Data) error {
 	}
 	rows := slices.Concat(d.Comparison, d.Levels, d.Others)
 	for _, g := range d.Groups {
-		for _, l := range g.Lines {
-			rows = append(rows, l.Rows...)
-		}
+		rows = append(rows, g.Rows...)
 	}
 	for _, row := range rows {
 		if len(row.Cells) != len(d.Runs) {
@@ -203,7 +140,7 @@ func execute(t *template.Template, w io.Writer, title string, view any) error {
 }
 
 func (r Run) check() error {
-	for _, t := range []Timeline{r.Timeline, r.ByJob} {
+	for _, t := range []result.Timeline{r.Timeline, r.ByJob} {
 		if len(t.Queues) != len(t.Containers) {
 			return fmt.Errorf("its timeline names %d queues and has figures for %d", len(t.Queues), len(t.Containers))
 		}
@@ -216,7 +153,7 @@ func (r Run) check() error {
 			return fmt.Errorf("its timeline has %d edges, but %d intervals of waiting jobs", len(t.Edges), n)
 		}
 	}
-	for _, c := range []Curve{r.Wait, r.Elapsed, r.Slowdown} {
+	for _, c := range []result.Curve{r.Curves.Wait, r.Curves.Elapsed, r.Curves.Slowdown} {
 		if len(c.X) != len(c.Y) {
 			return fmt.Errorf("a curve has %d values and %d shares", len(c.X), len(c.Y))
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 func write(t testing.TB, d Data) string {
@@ -109,7 +110,7 @@ func TestNothingLeavesItsPlace(t *testing.T) {
 	d.Answers = []string{evil, evil}
 	d.Facts = []Fact{{evil, evil}}
 	d.Assumptions, d.NotModelled, d.Commands = []string{evil}, []string{evil, evil}, []string{evil}
-	d.Comparison[0].Metric, d.Groups[0].Lines[0].Name, d.Groups[0].Lines[0].Rows[0].Metric = evil, evil, evil
+	d.Comparison[0].Metric, d.Groups[0].Name, d.Groups[0].Rows[0].Metric = evil, evil, evil
 	for r := range d.Runs {
 		d.Runs[r].Result.Jobs.Refused = 1
 		d.Runs[r].Result.Refusals = []result.Refusal{{Reason: evil, Jobs: 1}}
@@ -152,13 +153,13 @@ func TestEmptyCases(t *testing.T) {
 	none := &result.Run{Jobs: result.JobCounts{Submitted: 12, Unfinished: 12}}
 	for name, d := range map[string]Data{
 		"nothing at all":   {Title: "empty", Runs: []Run{{Name: "fifo"}}},
-		"nothing finished": {Title: "unfinished", Partial: true, Runs: []Run{{Name: "fifo", Result: none, Jobs: []result.JobRow{{ID: "a", Submit: 1, Start: -1, Finish: -1}}}}},
+		"nothing finished": {Title: "unfinished", Partial: true, Runs: []Run{{Name: "fifo", Result: none, Picture: Picture{Jobs: []result.JobRow{{ID: "a", Submit: 1, Start: -1, Finish: -1}}}}}},
 		"not numbers": {Title: "nan", Runs: []Run{
-			{Name: "a", Wait: Curve{X: []float64{nan, 1}, Y: []float64{0.5, 1}}, Timeline: Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}, Containers: [][]float64{{nan}}}},
+			{Name: "a", Picture: Picture{Curves: result.Curves{Wait: result.Curve{X: []float64{nan, 1}, Y: []float64{0.5, 1}}}, Timeline: result.Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}, Containers: [][]float64{{nan}}}}},
 			{Name: "b", Result: &result.Run{Makespan: nan}},
 		}},
 		"zero waits": zeroWaits(),
-		"an instant": {Title: "instant", Runs: []Run{{Name: "fifo", Jobs: []result.JobRow{{ID: "x"}}, Timeline: Timeline{Edges: []float64{0, 0}, Queues: []string{"q"}, Containers: [][]float64{{1}}}}}},
+		"an instant": {Title: "instant", Runs: []Run{{Name: "fifo", Picture: Picture{Jobs: []result.JobRow{{ID: "x"}}, Timeline: result.Timeline{Edges: []float64{0, 0}, Queues: []string{"q"}, Containers: [][]float64{{1}}}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			html := write(t, d)
@@ -176,8 +177,8 @@ func TestEmptyCases(t *testing.T) {
 func zeroWaits() Data {
 	d := sample(200, []string{"default"}, "fifo", "fair")
 	for r := range d.Runs {
-		for i := range d.Runs[r].Wait.X {
-			d.Runs[r].Wait.X[i] = 0
+		for i := range d.Runs[r].Curves.Wait.X {
+			d.Runs[r].Curves.Wait.X[i] = 0
 		}
 		d.Runs[r].Result.Metrics.Wait = result.Stats{Count: 200}
 	}
@@ -220,12 +221,12 @@ func TestManyQueuesAndUsers(t *testing.T) {
 func TestWrongData(t *testing.T) {
 	for name, d := range map[string]Data{
 		"no run":             {Title: "x"},
-		"edges":              {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}, Containers: [][]float64{{1, 2}}}}}},
-		"queues":             {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}}}}},
-		"curve":              {Runs: []Run{{Wait: Curve{X: []float64{1}}}}},
-		"waiting":            {Runs: []Run{{Timeline: Timeline{Edges: []float64{0, 1}, Waiting: []float64{1, 2}}}}},
-		"cells of a group":   {Runs: []Run{{}, {}}, Groups: []Groups{{Kind: "queue", Lines: []GroupLine{{Rows: []Row{{Cells: []Cell{{}}}}}}}}},
-		"cells of the table": {Runs: []Run{{}, {}}, Comparison: []Row{{Metric: "m", Cells: []Cell{{}}}}},
+		"edges":              {Runs: []Run{{Picture: Picture{Timeline: result.Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}, Containers: [][]float64{{1, 2}}}}}}},
+		"queues":             {Runs: []Run{{Picture: Picture{Timeline: result.Timeline{Edges: []float64{0, 1}, Queues: []string{"q"}}}}}},
+		"curve":              {Runs: []Run{{Picture: Picture{Curves: result.Curves{Wait: result.Curve{X: []float64{1}}}}}}},
+		"waiting":            {Runs: []Run{{Picture: Picture{Timeline: result.Timeline{Edges: []float64{0, 1}, Waiting: []float64{1, 2}}}}}},
+		"cells of a group":   {Runs: []Run{{}, {}}, Groups: []verdict.Group{{Rows: []verdict.Row{{Cells: []verdict.Cell{{}}}}}}},
+		"cells of the table": {Runs: []Run{{}, {}}, Comparison: []verdict.Row{{Metric: "m", Cells: []verdict.Cell{{}}}}},
 	} {
 		if err := Write(&bytes.Buffer{}, d); err == nil {
 			t.Errorf("%s: no error", name)

@@ -8,6 +8,8 @@ import (
 	"sort"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // sample makes up a day of a cluster under several schedulers. The numbers are invented but hang together: curves, tables and
@@ -38,13 +40,13 @@ func sample(jobs int, queues []string, schedulers ...string) Data {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].submit < all[j].submit })
 	d := Data{
 		Title:    "fifo, fair and capacity on one busy day",
-		Subtitle: fmt.Sprintf("%s jobs of %d queues, 600 nodes × 6 containers in 30 racks, 5 seeds", commas(int64(jobs)), len(queues)),
+		Subtitle: fmt.Sprintf("%s jobs of %d queues, 600 nodes × 6 containers in 30 racks, 5 seeds", unit.Number(int64(jobs)), len(queues)),
 		Answers: []string{
 			"fair: better for the cluster as a whole: p95 elapsed 21 min -> 2 min (-90 %, -95 to -87). Queue etl loses: p95 elapsed 2 min -> 3 min (+50 %, +45 to +54).",
 			"capacity: the cluster as a whole: no noticeable difference.",
 		},
 		Facts: []Fact{
-			{"workload", fmt.Sprintf("busy-day.parquet, %s jobs, 812,406 tasks, sha256 1f0c…e2", commas(int64(jobs)))},
+			{"workload", fmt.Sprintf("busy-day.parquet, %s jobs, 812,406 tasks, sha256 1f0c…e2", unit.Number(int64(jobs)))},
 			{"cluster", "600x6/30: 600 nodes of 6 containers in 30 racks"},
 		},
 		Assumptions: []string{"task lengths from the trace", "no network model", "container start 0.4 s", "no failures"},
@@ -75,33 +77,34 @@ func sample(jobs int, queues []string, schedulers ...string) Data {
 		d.Comparison = compareResults(d.Runs)
 		for i := range d.Comparison {
 			for k := range d.Comparison[i].Cells {
-				d.Comparison[i].Cells[k].Half = 1.5 + float64((i*7+k*3)%5)
+				c, half := &d.Comparison[i].Cells[k], 1.5+float64((i*7+k*3)%5)
+				c.ChangeLow, c.ChangeHigh = c.Change-half, c.Change+half
 			}
 		}
-		d.Levels, d.Others = []Row{d.Comparison[0]}, []Row{d.Comparison[1]}
+		d.Levels, d.Others = []verdict.Row{d.Comparison[0]}, []verdict.Row{d.Comparison[1]}
 		d.Levels[0].Metric, d.Others[0].Metric = "jobs over 30 min", "fairness between users"
-		d.Groups = []Groups{changesOf(d, "queue", func(r *result.Run) []result.Group { return r.ByQueue }), changesOf(d, "user", func(r *result.Run) []result.Group { return r.ByUser })}
-		d.Groups[0].Lines[0].Touched = true
+		d.Groups = append(changesOf(d, "queue", func(r *result.Run) []result.Group { return r.ByQueue }), changesOf(d, "user", func(r *result.Run) []result.Group { return r.ByUser })...)
+		d.Groups[0].Touched = []bool{true}
 	}
 	return d
 }
 
 // changesOf compares groups by the figures of the runs.
-func changesOf(d Data, kind string, of func(*result.Run) []result.Group) Groups {
-	g := Groups{Kind: kind}
+func changesOf(d Data, kind string, of func(*result.Run) []result.Group) (list []verdict.Group) {
 	for i, first := range of(d.Runs[0].Result) {
-		l := GroupLine{Name: first.Name, Rows: []Row{{Metric: "p95 elapsed"}, {Metric: "p95 slowdown", Unit: Ratio}}}
+		g := verdict.Group{Subject: verdict.Subject{Kind: kind, Name: first.Name}, Rows: []verdict.Row{{Metric: "p95 elapsed"}, {Metric: "p95 slowdown", Unit: verdict.Ratio}}}
 		for _, r := range d.Runs {
 			one := of(r.Result)[i]
-			l.Jobs = append(l.Jobs, one.Jobs)
+			g.Jobs = append(g.Jobs, one.Jobs)
 			for m, v := range []float64{one.Elapsed.P95, one.Slowdown.P95} {
-				base := append(l.Rows[m].Cells, Cell{Value: v})[0].Value
-				l.Rows[m].Cells = append(l.Rows[m].Cells, Cell{Value: v, Change: 100 * (v/base - 1), Half: math.NaN(), Low: 100*(v/base-1) - 3, High: 100*(v/base-1) + 4, Verdict: judge(v-base, base, false)})
+				base := append(g.Rows[m].Cells, verdict.Cell{Mean: v})[0].Mean
+				change := 100 * (v/base - 1)
+				g.Rows[m].Cells = append(g.Rows[m].Cells, verdict.Cell{Mean: v, Change: change, ChangeLow: change - 3, ChangeHigh: change + 4, Judgement: judge(v-base, base, false)})
 			}
 		}
-		g.Lines = append(g.Lines, l)
+		list = append(list, g)
 	}
-	return g
+	return list
 }
 
 func madeRun(name string, rows []result.JobRow, queues []string, day, ceiling float64) Run {
@@ -126,7 +129,7 @@ func madeRun(name string, rows []result.JobRow, queues []string, day, ceiling fl
 	res.ByUser = groupsOf(rows, func(r result.JobRow) string { return r.User })
 	res.ByClass = groupsOf(rows, func(r result.JobRow) string { return r.Class })
 
-	t := Timeline{Queues: queues, Ceiling: []Level{{0, ceiling}}, Containers: make([][]float64, len(queues))}
+	t := result.Timeline{Queues: queues, Containers: make([][]float64, len(queues))}
 	for i := 0; i <= intervals; i++ {
 		t.Edges = append(t.Edges, day*1.02/intervals*float64(i))
 	}
@@ -155,7 +158,9 @@ func madeRun(name string, rows []result.JobRow, queues []string, day, ceiling fl
 			}
 		}
 	}
-	return Run{Name: name, Result: res, Timeline: t, Jobs: rows, Wait: curveOf(wait), Elapsed: curveOf(elapsed), Slowdown: curveOf(slowdown)}
+	return Run{Name: name, Result: res, Picture: Picture{
+		Timeline: t, Ceiling: []Level{{0, ceiling}}, Jobs: rows, Curves: result.Curves{Wait: curveOf(wait), Elapsed: curveOf(elapsed), Slowdown: curveOf(slowdown)},
+	}}
 }
 
 func statsOf(sorted []float64) result.Stats {
@@ -171,7 +176,7 @@ func statsOf(sorted []float64) result.Stats {
 	return result.Stats{Count: int64(n), Mean: sum / float64(n), Min: sorted[0], Median: at(0.5), P95: at(0.95), P99: at(0.99), Max: sorted[n-1]}
 }
 
-func curveOf(sorted []float64) (c Curve) {
+func curveOf(sorted []float64) (c result.Curve) {
 	for i, v := range sorted {
 		c.X = append(c.X, v)
 		c.Y = append(c.Y, float64(i+1)/float64(len(sorted)))

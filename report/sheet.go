@@ -1,14 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strings"
-
-	"github.com/yardmaster/yardmaster/unit"
 )
 
 // Sheet is a report of texts, tables and charts of estimates, in the style of the report on runs: one self-contained HTML file.
@@ -44,8 +42,10 @@ type SheetPart struct {
 
 // SheetTable is a table.
 type SheetTable struct {
-	Caption string
-	Cards   bool // on a narrow screen each row becomes a card: for rows of text
+	Caption   string
+	ID, Class string // of its element; no class: that of sheets
+	NoHeads   bool   // the first cell of a row does not name it
+	Cards     bool   // on a narrow screen each row becomes a card: for rows of text
 	// Filters are buttons that show the rows with a tag only. Tags has the tags of each row, with blanks between them.
 	Filters []SheetFilter
 	Tags    []string
@@ -66,6 +66,8 @@ type SheetColumn struct {
 // SheetCell is a cell of a table.
 type SheetCell struct {
 	Text  string
+	Full  string   // of a name that may be cut
+	Hue   int      // of a scheduler's colour; 0: none
 	Small string   // beside it, smaller
 	Below []string // under it, a line each
 	Fold  []string // under that, a list that is shown when asked for
@@ -107,7 +109,7 @@ type SheetPoint [3]float64
 
 var sheetScripts = []string{"format.js", "frame.js", "estimates.js", "sheet.js"}
 
-var sheetPage = template.Must(template.New("sheet.html").Funcs(template.FuncMap{"keep": unit.NoBreak}).ParseFS(pageFiles, "page/sheet.html", "page/shell.html"))
+var sheetPage = parse("sheet.html")
 
 // WriteSheet writes the report.
 func WriteSheet(w io.Writer, s Sheet) error {
@@ -139,6 +141,35 @@ type sheetPart struct {
 	SheetPart
 	ID    string
 	Drawn []drawn
+}
+
+// NewTable makes a table whose first column is text and whose others are figures.
+func NewTable(caption string, head []string, rows ...[]string) SheetTable {
+	t := SheetTable{Caption: caption}
+	for i, h := range head {
+		t.Columns = append(t.Columns, SheetColumn{Text: h, Figures: i > 0})
+	}
+	for _, cells := range rows {
+		t.add(SheetCell{Text: cells[0]}, cells[1:]...)
+	}
+	return t
+}
+
+// add appends a row.
+func (t *SheetTable) add(name SheetCell, figures ...string) {
+	row := []SheetCell{name}
+	for _, f := range figures {
+		row = append(row, SheetCell{Text: f})
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// Style is the class of a table's element.
+func (t SheetTable) Style() string {
+	if t.Class == "" && t.Cards {
+		return "sheet cards"
+	}
+	return cmp.Or(t.Class, "sheet")
 }
 
 // Tag is the tags of a table's row.

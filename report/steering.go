@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // steeringView is what a steering policy did in one run: a static SVG, and a table.
@@ -19,7 +21,7 @@ type steeringView struct {
 	Share, Running, Wait string // paths
 	Ticks                []tick
 	TopShare, TopJobs    string
-	Changes              []changeLine
+	Changes              *SheetTable
 	More                 int64
 }
 
@@ -27,11 +29,6 @@ type tick struct {
 	X      float64
 	Text   string
 	Anchor string
-}
-
-type changeLine struct {
-	Asked, InForce, Knob, Old, New, Why string
-	Failed                              bool
 }
 
 // Positions in the picture.
@@ -57,12 +54,12 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	v := steeringView{head: h, Policy: s.Policy, Queue: s.Queue, Series: s.SeriesName(), More: s.MoreChanges}
 	var kinds []string
 	for _, k := range s.Decisions {
-		kinds = append(kinds, commas(k.Count)+" "+k.Kind)
+		kinds = append(kinds, unit.Number(k.Count)+" "+k.Kind)
 	}
-	v.Lines = append(v.Lines, fmt.Sprintf("%s samples: %s", commas(s.Looks), strings.Join(kinds, ", ")),
+	v.Lines = append(v.Lines, fmt.Sprintf("%s samples: %s", unit.Number(s.Looks), strings.Join(kinds, ", ")),
 		fmt.Sprintf("%s: %s found, between %s and %s, %s at the end", s.SeriesName(), plain(s.Found), plain(s.Least), plain(s.Most), plain(s.Final)))
 	if s.Series == result.JobKnobs {
-		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, commas(s.Made), commas(s.Refused))
+		v.Lines[1] = fmt.Sprintf("%s: %s changes made, %s refused", s.Series, unit.Number(s.Made), unit.Number(s.Refused))
 	}
 	if !s.Restored {
 		v.Lines = append(v.Lines, "the original values were not restored")
@@ -71,18 +68,24 @@ func newSteeringView(s *result.Steering, h head) steeringView {
 	for _, c := range s.Changes {
 		times = append(times, c.Asked, c.InForce)
 	}
-	write := column(times, Seconds)
+	write := column(times, verdict.Seconds)
+	table := NewTable("Changes", []string{"asked", "in force", "knob", "old", "new", "why"})
+	table.NoHeads, table.Class = true, "plain"
+	for i := range table.Columns {
+		table.Columns[i].Figures = i != 2 && i != 5
+	}
 	for i, c := range s.Changes {
 		if i == maxSteerLines {
 			v.More += int64(len(s.Changes) - i)
 			break
 		}
+		force, why := write(c.InForce), c.Why
 		before, after := c.Values()
-		l := changeLine{Asked: write(c.Asked), InForce: write(c.InForce), Knob: c.Knob, Old: before, New: after, Why: c.Why}
 		if c.Failed != "" {
-			l.Failed, l.InForce, l.Old, l.Why = true, "never", "", c.Why+"; "+c.Failed
+			force, before, why = "never", "", why+"; "+c.Failed
 		}
-		v.Changes = append(v.Changes, l)
+		table.add(SheetCell{Text: write(c.Asked)}, force, c.Knob, before, after, why)
+		v.Changes = &table
 	}
 	v.draw(s)
 	return v
@@ -126,7 +129,7 @@ func (v *steeringView) draw(s *result.Steering) {
 	}
 	v.Running, v.Wait = running.end(x(end)), waiting.end(x(end))
 	v.TopShare, v.TopJobs = plain(math.Round(share*1000)/1000), strconv.Itoa(jobs)
-	write := column([]float64{end - begin}, Seconds)
+	write := column([]float64{end - begin}, verdict.Seconds)
 	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		t := begin + (end-begin)*float64(i)/4
 		v.Ticks = append(v.Ticks, tick{math.Round(x(t)*10) / 10, write(t), anchor})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -36,7 +37,7 @@ type view struct {
 	ByJob   []plot
 
 	Steering []steeringView
-	Locality *localityTable
+	Locality *SheetTable
 	Observed *observedView
 }
 
@@ -54,7 +55,7 @@ type shell struct {
 // newShell loads styles and scripts from our own files.
 func newShell(commands []string, seeds []uint64, styles, scripts []string, chart template.JS) shell {
 	s := shell{
-		SeedList: seedList(seeds), Chart: chart,
+		SeedList: unit.Ranges(seeds, "–", ", "), Chart: chart,
 		Style:  template.CSS(read(styles...)), //nolint:gosec // our own files
 		Script: template.JS(read(scripts...)), //nolint:gosec // our own files
 		Charts: template.JS(chartBundle),      //nolint:gosec // our own file, checked by its hash
@@ -85,6 +86,9 @@ type head struct {
 	Name, Full string
 	Hue        int // of its colour, from 1
 }
+
+// cell names the scheduler in a table.
+func (h head) cell() SheetCell { return SheetCell{Text: h.Name, Full: h.Full, Hue: h.Hue} }
 
 type curveView struct{ ID, Title, Caption, Aria string }
 
@@ -137,7 +141,7 @@ func newView(d Data) *view {
 		if v.Groups = changeTables(d.Groups, v.Runs); len(v.Groups) > 0 {
 			at := max(0, slices.IndexFunc(v.Groups, groupTable.Marked))
 			who := v.Groups[at]
-			of := slices.IndexFunc(d.Groups, func(g Groups) bool { return g.Kind == who.Of })
+			of := slices.IndexFunc(d.Groups, func(g verdict.Group) bool { return g.Kind == who.Of })
 			v.Forest = newForest(d.Comparison, d.Groups[of:], v.Runs)
 			v.Who, v.Groups = &who, slices.Delete(v.Groups, at, at+1)
 		}
@@ -182,7 +186,7 @@ func notices(d Data, names []string) []string {
 			what string
 		}{{c.Refused, "refused"}, {c.Failed, "failed"}, {c.Unfinished, "not finished"}} {
 			if p.n > 0 {
-				parts = append(parts, commas(p.n)+" "+p.what)
+				parts = append(parts, unit.Number(p.n)+" "+p.what)
 			}
 		}
 		if len(parts) == 0 {
@@ -212,7 +216,7 @@ func notices(d Data, names []string) []string {
 func withoutCurves(runs []Run, names []string) string {
 	var without []string
 	for i, r := range runs[:min(len(runs), maxChartRuns)] {
-		if len(r.Wait.X)+len(r.Elapsed.X)+len(r.Slowdown.X) == 0 && r.Result != nil && r.Result.Jobs.Finished == 0 {
+		if len(r.Curves.Wait.X)+len(r.Curves.Elapsed.X)+len(r.Curves.Slowdown.X) == 0 && r.Result != nil && r.Result.Jobs.Finished == 0 {
 			without = append(without, names[i])
 		}
 	}
@@ -223,12 +227,12 @@ func curveViews(runs []Run, names []string) []curveView {
 	var out []curveView
 	for _, c := range []struct {
 		id, title, caption string
-		unit               Unit
-		of                 func(Run) Curve
+		unit               verdict.Unit
+		of                 func(Run) result.Curve
 	}{
-		{"wait", "Wait", "submission to first container", Seconds, waitOf},
-		{"elapsed", "Elapsed", "submission to finish", Seconds, elapsedOf},
-		{"slowdown", "Slowdown", "elapsed against an empty cluster", Ratio, slowdownOf},
+		{"wait", "Wait", "submission to first container", verdict.Seconds, waitOf},
+		{"elapsed", "Elapsed", "submission to finish", verdict.Seconds, elapsedOf},
+		{"slowdown", "Slowdown", "elapsed against an empty cluster", verdict.Ratio, slowdownOf},
 	} {
 		var said []string
 		some := false
@@ -256,83 +260,57 @@ func newClusterView(runs []Run, names []string) clusterView {
 	for _, r := range runs[:shown] {
 		v.Timeline = v.Timeline || (len(r.Timeline.Edges) > 1 && len(r.Timeline.Queues) > 0)
 		v.Waiting = v.Waiting || slices.ContainsFunc(r.Timeline.Waiting, func(n float64) bool { return n > 0 })
-		if c := r.Timeline.Ceiling; v.Ceiling == "" && len(c) > 0 {
-			v.Ceiling = figure(c[0].Containers, Count)
+		if c := r.Ceiling; v.Ceiling == "" && len(c) > 0 {
+			v.Ceiling = figure(c[0].Containers, verdict.Count)
 		}
 	}
 	return v
 }
 
-// seedList formats consecutive seeds as 1–5.
-func seedList(seeds []uint64) string {
-	var parts []string
-	for i := 0; i < len(seeds); {
-		k := i
-		for k+1 < len(seeds) && seeds[k+1] == seeds[k]+1 {
-			k++
-		}
-		part := strconv.FormatUint(seeds[i], 10)
-		if k > i {
-			part += "–" + strconv.FormatUint(seeds[k], 10)
-		}
-		parts = append(parts, part)
-		i = k + 1
-	}
-	return strings.Join(parts, ", ")
-}
-
 // figures is the table of a single run.
 type figures struct {
-	Lines    []figureLine
+	Table    SheetTable
 	Facts    []Fact
 	Fairness string
 }
 
-type figureLine struct {
-	Name, Note string
-	Cells      []string
-}
-
 func newFigures(r *result.Run) *figures {
-	f := &figures{}
+	f := &figures{Table: NewTable("Figures over finished jobs", []string{"", "mean", "median", "p95", "p99", "longest"})}
+	f.Table.ID, f.Table.Class = "figures", "plain"
 	of := func(s result.Stats) []float64 { return []float64{s.Mean, s.Median, s.P95, s.P99, s.Max} }
 	for _, m := range []struct {
 		name, note string
-		unit       Unit
+		unit       verdict.Unit
 		stats      result.Stats
 	}{
-		{"wait", "submission to first container", Seconds, r.Metrics.Wait},
-		{"run", "first container to finish", Seconds, r.Metrics.Run},
-		{"elapsed", "submission to finish", Seconds, r.Metrics.Elapsed},
-		{"slowdown", "elapsed against an empty cluster", Ratio, r.Metrics.Slowdown},
-		{"response ratio", "elapsed over run", Ratio, r.Metrics.ResponseRatio},
+		{"wait", "submission to first container", verdict.Seconds, r.Metrics.Wait},
+		{"run", "first container to finish", verdict.Seconds, r.Metrics.Run},
+		{"elapsed", "submission to finish", verdict.Seconds, r.Metrics.Elapsed},
+		{"slowdown", "elapsed against an empty cluster", verdict.Ratio, r.Metrics.Slowdown},
+		{"response ratio", "elapsed over run", verdict.Ratio, r.Metrics.ResponseRatio},
 	} {
-		line := figureLine{Name: m.name, Note: m.note}
+		var cells []string
 		write := column(of(m.stats), m.unit)
 		for _, value := range of(m.stats) {
-			text := "–"
-			if m.stats.Count > 0 {
-				text = write(value)
-			}
-			line.Cells = append(line.Cells, text)
+			cells = append(cells, write(stat(m.stats, value)))
 		}
-		f.Lines = append(f.Lines, line)
+		f.Table.add(SheetCell{Text: m.name, Small: m.note}, cells...)
 	}
 	f.Facts = []Fact{
-		{"jobs finished", commas(r.Jobs.Finished)},
-		{"tasks finished", commas(r.Tasks.Finished)},
-		{"makespan", figure(r.Makespan, Seconds)},
-		{"utilisation", figure(r.Utilisation, Share)},
-		{"container hours", figure(r.ContainerHours, Ratio)},
+		{"jobs finished", unit.Number(r.Jobs.Finished)},
+		{"tasks finished", unit.Number(r.Tasks.Finished)},
+		{"makespan", figure(r.Makespan, verdict.Seconds)},
+		{"utilisation", figure(r.Utilisation, verdict.Share)},
+		{"container hours", figure(r.ContainerHours, verdict.Ratio)},
 	}
 	if d := r.Deadlines; d != nil {
-		f.Facts = append(f.Facts, Fact{"deadlines met", commas(d.Met) + " of " + commas(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, Seconds)})
+		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, verdict.Seconds)})
 	}
 	for i, p := range r.Partitions {
-		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, Share) + " used"})
+		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, verdict.Share) + " used"})
 	}
 	if r.Fairness.JainSlowdownUsers > 0 {
-		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, Ratio)})
+		f.Facts = append(f.Facts, Fact{"fairness between users", figure(r.Fairness.JainSlowdownUsers, verdict.Ratio)})
 		f.Fairness = fairnessNote
 	}
 	if text := localityText(r.Locality); text != "" {

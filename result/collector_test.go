@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -128,8 +129,8 @@ func TestGoldenJSON(t *testing.T) {
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("run with -rewrite if this is meant: %s", diff)
 	}
-	r, err := ReadJSON(&b)
-	if err != nil {
+	r := new(Run)
+	if err := json.Unmarshal(b.Bytes(), r); err != nil {
 		t.Fatal(err)
 	}
 	whole := small()

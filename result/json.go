@@ -16,15 +16,3 @@ func (r *Run) WriteJSON(w io.Writer) error {
 	}
 	return nil
 }
-
-// ReadJSON reads what WriteJSON wrote.
-func ReadJSON(src io.Reader) (*Run, error) {
-	r := new(Run)
-	if err := json.NewDecoder(src).Decode(r); err != nil {
-		return nil, fmt.Errorf("reading a result: %w", err)
-	}
-	if r.Tool != "yardmaster" {
-		return nil, fmt.Errorf("reading a result: the file is not a result.json of yardmaster")
-	}
-	return r, nil
-}

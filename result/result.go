@@ -3,7 +3,7 @@
 // scenario and seed give the same bytes.
 package result
 
-// NoEffect ends an assumption about what was asked for in vain: commands repeat it where people look.
+// NoEffect ends an assumption about a setting that has no effect in this run: commands repeat it at the end of their output.
 const NoEffect = "so it has no effect"
 
 // Run is one run's figures, written as result.json.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/build"
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
@@ -39,7 +38,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	for _, note := range Describe(src).Noted {
 		text := "workload: " + note.Text
 		if note.Count > 0 {
-			text += " (" + report.Number(note.Count) + ")"
+			text += " (" + unit.Number(note.Count) + ")"
 		}
 		out.Notes = append(out.Notes, text)
 	}

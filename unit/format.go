@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -12,8 +13,11 @@ func Count(n int64, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return group(strconv.FormatInt(n, 10)) + " " + what
+	return Number(n) + " " + what
 }
+
+// Number formats a whole number with its digits grouped by three: "24,442".
+func Number(n int64) string { return group(strconv.FormatInt(n, 10)) }
 
 // group adds thousands separators to an integer.
 func group(s string) string {
@@ -21,6 +25,24 @@ func group(s string) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Ranges lists ascending numbers with runs as ranges: "0-3,7".
+func Ranges[T int32 | uint64](list []T, dash, comma string) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		last := i
+		for last+1 < len(list) && list[last+1] == list[last]+1 {
+			last++
+		}
+		part := fmt.Sprint(list[i])
+		if last > i {
+			part += dash + fmt.Sprint(list[last])
+		}
+		parts = append(parts, part)
+		i = last + 1
+	}
+	return strings.Join(parts, comma)
 }
 
 var withUnit = regexp.MustCompile(`(\d) (ms|s|min|h|d|%|B|[KMGT]i?B)(\W|$)`)

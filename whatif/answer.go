@@ -7,37 +7,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// An answer is what an operator would repeat about one variant: the queues, users or classes that the variant touches, then who else loses
-// and gains, then the cluster as a whole. It calls a difference better or worse only if that is clear and noticeable. Clear: its interval
-// excludes 0 even when widened for the number of differences that were looked at. Noticeable: at least one percent and, for times, at least
-// a second.
-const (
-	minShare   = 0.01
-	minSeconds = 1.0
-)
-
-// Answer is about one variant; of a single run, about that.
+// Answer is what an operator would repeat about one variant, or about a single run: the queues, users or classes that the variant touches, then
+// who else loses and gains, then the cluster as a whole. It calls a difference better or worse only if that is clear and noticeable: see verdict.
 type Answer struct {
 	Scheduler int // its index
 	Text      string
-	Verdict   Verdict   // on the cluster as a whole
-	Touched   []Subject // what the variant is about
-	Claims    []Claim   // what the text says gets better or worse
+	Verdict   Verdict           // on the cluster as a whole
+	Touched   []verdict.Subject // what the variant is about
+	Claims    []Claim           // what the text says gets better or worse
 }
 
 // Claim is a difference that an answer calls better or worse.
 type Claim struct {
-	Subject        // none: the cluster as a whole
-	Metric  string `json:"metric"`
-	Better  bool   `json:"better"`
+	verdict.Subject        // none: the cluster as a whole
+	Metric          string `json:"metric"`
+	Better          bool   `json:"better"`
 }
 
-// claim records what is said of the first of some rows, and says it.
-func (a *Answer) claim(of Subject, better bool, rows []*Row) string {
+// claim records that the first of some rows get better or worse, and returns the words for it.
+func (a *Answer) claim(of verdict.Subject, better bool, rows []*verdict.Row) string {
 	for _, row := range rows[:min(len(rows), saidMetrics)] {
 		a.Claims = append(a.Claims, Claim{of, row.Metric, better})
 	}
@@ -57,7 +49,7 @@ const (
 	NotJudged    Verdict = "cannot be judged" // one replay, other jobs, or none that finished
 )
 
-// Most metrics and subjects in a sentence.
+// Max metrics and subjects in a sentence.
 const (
 	saidMetrics  = 2
 	saidSubjects = 4
@@ -113,19 +105,19 @@ func (out *Comparison) answers() []Answer {
 
 // same reports whether every figure is that of the first scheduler.
 func (out *Comparison) same(s int) bool {
-	same := func(row Row) bool { return row.Cells[s].Judgement == Same }
+	same := func(row verdict.Row) bool { return row.Cells[s].Judgement == verdict.Same }
 	for i := range out.Groups {
-		if slices.ContainsFunc(out.Groups[i].Rows, func(row Row) bool { return !same(row) }) {
+		if slices.ContainsFunc(out.Groups[i].Rows, func(row verdict.Row) bool { return !same(row) }) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(out.Rows, func(row Row) bool { return !same(row) })
+	return !slices.ContainsFunc(out.Rows, func(row verdict.Row) bool { return !same(row) })
 }
 
 // unjudgedAnswer gives figures without a verdict.
 func (out *Comparison) unjudgedAnswer(a *Answer) []string {
 	said := append([]string{"one replay cannot tell a difference from chance."}, out.touchedAnswer(a)...)
-	var all []*Row
+	var all []*verdict.Row
 	for _, name := range asked[:3] {
 		if row := out.row(name); row != nil {
 			all = append(all, row)
@@ -136,7 +128,7 @@ func (out *Comparison) unjudgedAnswer(a *Answer) []string {
 
 // judgedAnswer are the sentences about a variant that can be judged.
 func (out *Comparison) judgedAnswer(a *Answer) []string {
-	s, cluster := a.Scheduler, Subject{}
+	s, cluster := a.Scheduler, verdict.Subject{}
 	said := out.touchedAnswer(a)
 	others, nobody := out.others(a)
 	said = append(said, others...)
@@ -152,7 +144,7 @@ func (out *Comparison) judgedAnswer(a *Answer) []string {
 		a.Verdict = IsBetter
 		said = append(said, "better for the cluster as a whole: "+a.claim(cluster, true, gain)+".")
 	default:
-		var unsure []*Row
+		var unsure []*verdict.Row
 		if a.Verdict, unsure = out.nothing(s); a.Verdict == CannotTell {
 			said = append(said, "the cluster as a whole: no difference that can be told: "+says(unsure, s)+".")
 		} else if len(rest) > 0 {
@@ -161,8 +153,8 @@ func (out *Comparison) judgedAnswer(a *Answer) []string {
 			said = append(said, "the cluster as a whole: no noticeable difference.")
 		}
 	}
-	if due := out.row(deadlinesMet); due != nil && due.differs(s, 1) != 0 {
-		said = append(said, a.claim(cluster, due.differs(s, 1) > 0, []*Row{due})+".")
+	if due := out.row(deadlinesMet); due != nil && due.Differs(s, 1) != 0 {
+		said = append(said, a.claim(cluster, due.Differs(s, 1) > 0, []*verdict.Row{due})+".")
 	}
 	if nobody != "" {
 		said = append(said, nobody)
@@ -171,9 +163,9 @@ func (out *Comparison) judgedAnswer(a *Answer) []string {
 }
 
 // nothing tells whether core metrics of which none differs are known not to, or whether chance is larger than what would be noticeable.
-func (out *Comparison) nothing(s int) (v Verdict, unsure []*Row) {
+func (out *Comparison) nothing(s int) (v Verdict, unsure []*verdict.Row) {
 	for _, name := range asked {
-		if row := out.row(name); row != nil && out.core(name) && !row.settled(s) {
+		if row := out.row(name); row != nil && out.core(name) && !row.Settled(s) {
 			unsure = append(unsure, row)
 		}
 	}
@@ -185,12 +177,12 @@ func (out *Comparison) nothing(s int) (v Verdict, unsure []*Row) {
 
 // touchedAnswer has a sentence for each group that the variant is about.
 func (out *Comparison) touchedAnswer(a *Answer) (said []string) {
-	var found []*Group
+	var found []*verdict.Group
 	absent := map[int]string{} // by the number of groups found before it
 	for _, t := range a.Touched {
 		some := false
 		for i := range out.Groups {
-			if g := &out.Groups[i]; t.covers(g.Subject) {
+			if g := &out.Groups[i]; t.Covers(g.Subject) {
 				if some = true; !slices.Contains(found, g) {
 					found = append(found, g)
 				}
@@ -210,21 +202,18 @@ func (out *Comparison) touchedAnswer(a *Answer) (said []string) {
 		if len(said) >= saidSubjects {
 			return append(said, fmt.Sprintf("%d more that it touches are in the table.", len(found)-i))
 		}
-		said = append(said, g.says(a, len(found)))
+		said = append(said, a.about(g, len(found)))
 	}
 	return said
 }
 
-// String is the subject in a sentence.
-func (t Subject) String() string { return t.Kind + " " + t.Name }
-
-// says is the sentence about a group that a variant touches, one of several.
-func (g *Group) says(a *Answer, several int) string {
+// about is the sentence about a group that the variant touches, one of several.
+func (a *Answer) about(g *verdict.Group, several int) string {
 	s := a.Scheduler
-	var better, worse []*Row
+	var better, worse []*verdict.Row
 	several *= len(g.Rows)
 	for i := range g.Rows {
-		if d := g.Rows[i].differs(s, several); d > 0 {
+		if d := g.Rows[i].Differs(s, several); d > 0 {
 			better = append(better, &g.Rows[i])
 		} else if d < 0 {
 			worse = append(worse, &g.Rows[i])
@@ -235,15 +224,15 @@ func (g *Group) says(a *Answer, several int) string {
 		jobs = fmt.Sprintf(", with %s instead of %d", unit.Count(g.Jobs[s], "job"), g.Jobs[0])
 	}
 	first := &g.Rows[0]
-	say := func(what string, rows ...*Row) string {
+	say := func(what string, rows ...*verdict.Row) string {
 		return fmt.Sprintf("%s %s: %s%s.", g.Subject, what, says(rows, s), jobs)
 	}
 	switch {
 	case g.Few:
 		return say(fmt.Sprintf("has too few jobs to judge (%d)", min(g.Jobs[0], g.Jobs[s])), first)
-	case first.Cells[s].Judgement == Apart:
+	case first.Cells[s].Judgement == verdict.Apart:
 		return say("finishes other jobs, too", first)
-	case first.Cells[s].Judgement == Unjudged:
+	case first.Cells[s].Judgement == verdict.Unjudged:
 		return say("in this replay", first)
 	case len(better) > 0 && len(worse) > 0:
 		return fmt.Sprintf("%s gets better in %s, worse in %s%s.", g.Subject, a.claim(g.Subject, true, better), a.claim(g.Subject, false, worse), jobs)
@@ -251,9 +240,9 @@ func (g *Group) says(a *Answer, several int) string {
 		return fmt.Sprintf("%s gets worse: %s%s.", g.Subject, a.claim(g.Subject, false, worse[:1]), jobs)
 	case len(better) > 0:
 		return fmt.Sprintf("%s gets better: %s%s.", g.Subject, a.claim(g.Subject, true, better[:1]), jobs)
-	case first.settled(s):
+	case first.Settled(s):
 		return say("does not change noticeably", first)
-	case first.Cells[s].Judgement == Better || first.Cells[s].Judgement == Worse: // by the interval that is shown
+	case first.Cells[s].Judgement == verdict.Better || first.Cells[s].Judgement == verdict.Worse: // by the interval that is shown
 		return say(fmt.Sprintf("may get %s, which is not clear among %d differences", first.Cells[s].Judgement, several), first)
 	}
 	return say("shows no difference that can be told", first)
@@ -261,14 +250,14 @@ func (g *Group) says(a *Answer, several int) string {
 
 // moves are the rows that differ under a scheduler: core metrics that get worse, largest first; core metrics that get better, most asked for first;
 // and the others in either direction, largest first.
-func (out *Comparison) moves(s int) (harm, gain, rest []*Row) {
+func (out *Comparison) moves(s int) (harm, gain, rest []*verdict.Row) {
 	several := 0
 	for _, row := range out.Rows[:out.common] {
 		if out.core(row.Metric) {
 			several++
 		}
 	}
-	differs := func(row *Row) float64 { return row.differs(s, several) }
+	differs := func(row *verdict.Row) float64 { return row.Differs(s, several) }
 	for i := range out.Rows[:out.common] {
 		row := &out.Rows[i]
 		switch d := differs(row); {
@@ -281,52 +270,32 @@ func (out *Comparison) moves(s int) (harm, gain, rest []*Row) {
 			gain = append(gain, row)
 		}
 	}
-	place := func(row *Row) int {
+	place := func(row *verdict.Row) int {
 		if at := slices.Index(asked, row.Metric); at >= 0 {
 			return at
 		}
 		return len(asked)
 	}
-	slices.SortStableFunc(harm, func(a, b *Row) int { return cmp.Compare(differs(a), differs(b)) })
-	slices.SortStableFunc(gain, func(a, b *Row) int { return cmp.Compare(place(a), place(b)) })
-	slices.SortStableFunc(rest, func(a, b *Row) int { return cmp.Compare(math.Abs(differs(b)), math.Abs(differs(a))) })
+	slices.SortStableFunc(harm, func(a, b *verdict.Row) int { return cmp.Compare(differs(a), differs(b)) })
+	slices.SortStableFunc(gain, func(a, b *verdict.Row) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(rest, func(a, b *verdict.Row) int { return cmp.Compare(math.Abs(differs(b)), math.Abs(differs(a))) })
 	return harm, gain, rest
 }
 
 // says is the first of several rows, as in a sentence.
-func says(rows []*Row, s int) string {
+func says(rows []*verdict.Row, s int) string {
 	var parts []string
 	for _, row := range rows[:min(len(rows), saidMetrics)] {
-		parts = append(parts, row.says(s))
+		parts = append(parts, row.Says(s))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// says is a figure and its change: "p95 elapsed 40 min -> 31 min (-22 %, -25 to -19)". Where times vary with the load, it is the direction alone.
-func (row *Row) says(s int) string {
-	write, c := row.Format(), &row.Cells[s]
-	if row.vague && (c.Judgement == Better || c.Judgement == Worse) {
-		return row.Metric + map[bool]string{true: " rises", false: " falls"}[c.Diff > 0] + ", by how much cannot be told"
-	}
-	was, is := write(row.Cells[0].Mean), write(c.Mean)
-	if row.Unit == Seconds { // in a sentence each in its own unit
-		was, is = Format(row.Cells[0].Mean, Seconds), Format(c.Mean, Seconds)
-	}
-	change := c.Difference(row.Unit)
-	if c.Judgement == Same {
-		change = "the same"
-	}
-	if at, interval, ok := strings.Cut(change, " ("); ok {
-		change = at + ", " + strings.TrimSuffix(interval, ")")
-	}
-	return fmt.Sprintf("%s %s -> %s (%s)", row.Metric, was, is, change)
 }
 
 // alone describes a single run.
 func (out *Comparison) alone() string {
 	value := map[string]string{}
 	for _, row := range out.Rows {
-		value[row.Metric] = Format(row.Cells[0].Mean, row.Unit)
+		value[row.Metric] = verdict.Format(row.Cells[0].Mean, row.Unit)
 	}
 	if out.Runs[0][0].Jobs.Finished == 0 {
 		return fmt.Sprintf("No job finished under %s.", out.Labels()[0])
@@ -335,7 +304,7 @@ func (out *Comparison) alone() string {
 		return fmt.Sprintf("Only %s finished under %s, of %d; why is below.", unit.Count(n.Finished, "job"), out.Labels()[0], n.Submitted)
 	}
 	used := fmt.Sprintf("on average %s of the cluster is in use.", value["utilisation"])
-	switch nothing := Format(0, Seconds); {
+	switch nothing := verdict.Format(0, verdict.Seconds); {
 	case value["p95 wait"] == nothing:
 		return "At least 95 % of the jobs start at once; " + used
 	case value["median wait"] == nothing:
@@ -343,60 +312,4 @@ func (out *Comparison) alone() string {
 	}
 	return fmt.Sprintf("Half of the jobs wait at most %s for their first container, and 95 %% at most %s; %s",
 		value["median wait"], value["p95 wait"], used)
-}
-
-// differs says how much better (above 0) or worse (below 0) scheduler s is, relative to the first, as one of several differences that were
-// looked at; 0 unless that is clear and noticeable.
-func (row *Row) differs(s, several int) float64 {
-	c, base := &row.Cells[s], row.Cells[0].Mean
-	if c.Judgement != Better && c.Judgement != Worse && c.Judgement != Differs || !c.sure(several) {
-		return 0
-	}
-	if math.Abs(c.Diff) < row.threshold() || c.Diff == 0 {
-		return 0
-	}
-	if row.Unit == Seconds {
-		base = max(base, minSeconds) // from nothing to two seconds is not infinitely worse
-	}
-	size := c.Diff / math.Max(math.Abs(base), 1e-9)
-	if row.More {
-		return size
-	}
-	return -size
-}
-
-// threshold is the difference from which on it is noticeable.
-func (row *Row) threshold() float64 {
-	t := minShare * math.Abs(row.Cells[0].Mean)
-	switch row.Unit {
-	case Seconds:
-		return max(t, minSeconds)
-	case Share: // a point
-		return minShare
-	case Ratio:
-	}
-	return t
-}
-
-// sure reports whether a difference is clear though it is one of several.
-func (c *Cell) sure(several int) bool {
-	k := result.Wider(len(c.Values), several)
-	if !math.IsNaN(c.ChangeLow) {
-		half := math.Log((100+c.ChangeHigh)/(100+c.ChangeLow)) / 2 // the interval is symmetric in logarithms
-		return math.Abs(math.Log1p(c.Change/100)) > k*half
-	}
-	return math.Abs(c.Diff) > k*(c.DiffHigh-c.DiffLow)/2
-}
-
-// settled reports whether it is known that a difference, if there is one, is not noticeable.
-func (row *Row) settled(s int) bool {
-	c, t := &row.Cells[s], row.threshold()
-	switch c.Judgement {
-	case First, Same:
-		return true
-	case Better, Worse, Differs, Unclear:
-		return max(math.Abs(c.DiffLow), math.Abs(c.DiffHigh)) <= t || c.Judgement != Unclear && math.Abs(c.Diff) < t
-	case Unjudged, Apart, Missing:
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // seen is what one scheduler's runs show, one value a seed; what is not set is 100 s, or the same for all.
@@ -74,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		seeds   int
 		of      []seen
-		touched [][]Subject
+		touched [][]verdict.Subject
 		want    []string
 	}{
 		"one run": {1, []seen{{}}, nil, []string{
@@ -110,16 +111,16 @@ func TestAnswers(t *testing.T) {
 		"replays do not agree on a core metric": {5, []seen{base, {elapsed: []float64{1400, 700, 1300, 800, 1200}, etl: []float64{3000, 5000, 3500, 4000}}}, nil, []string{
 			"b: the cluster as a whole: no difference that can be told: p95 elapsed 16.7 min -> 18 min (+8.0 %, -24.3 to +54.1). " +
 				"Of no queue with 20 jobs or more can it be told that it loses or gains."}},
-		"one replay": {1, []seen{{}, {elapsed: []float64{500}, etl: []float64{1800}}}, [][]Subject{nil, {{"queue", "etl"}}}, []string{
+		"one replay": {1, []seen{{}, {elapsed: []float64{500}, etl: []float64{1800}}}, [][]verdict.Subject{nil, {{Kind: "queue", Name: "etl"}}}, []string{
 			"b: one replay cannot tell a difference from chance. Queue etl in this replay: p95 elapsed 60 min -> 30 min (-50 %). " +
 				"The cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %), p95 slowdown 5 -> 5 (the same)."}},
-		"the touched queue": {5, []seen{base, {etl: []float64{1800}}, {elapsed: []float64{1300}, etl: []float64{1800}}}, [][]Subject{nil, {{"queue", "root.etl"}}, {{"queue", "etl"}}}, []string{
+		"the touched queue": {5, []seen{base, {etl: []float64{1800}}, {elapsed: []float64{1300}, etl: []float64{1800}}}, [][]verdict.Subject{nil, {{Kind: "queue", Name: "root.etl"}}, {{Kind: "queue", Name: "etl"}}}, []string{
 			"b: queue etl gets better: p95 elapsed 60 min -> 30 min (-50 %). The cluster as a whole: no noticeable difference. No other queue with 20 jobs or more loses or gains noticeably.",
 			"c: queue etl gets better: p95 elapsed 60 min -> 30 min (-50 %). Worse for the cluster as a whole: p95 elapsed 16.7 min -> 21.7 min (+30 %). No other queue with 20 jobs or more loses or gains noticeably."}},
-		"touched, and nothing happens": {5, []seen{base, {elapsed: []float64{500}}}, [][]Subject{nil, {{"queue", "adhoc"}, {"queue", "rare"}, {"user", "ana"}}}, []string{
+		"touched, and nothing happens": {5, []seen{base, {elapsed: []float64{500}}}, [][]verdict.Subject{nil, {{Kind: "queue", Name: "adhoc"}, {Kind: "queue", Name: "rare"}, {Kind: "user", Name: "ana"}}}, []string{
 			"b: queue adhoc does not change noticeably: p95 elapsed 3.3 min -> 3.3 min (the same). Queue rare has too few jobs to judge (3): p95 elapsed 16.7 min -> 16.7 min (0.00 %, -9.35 to +10.32). " +
 				"User ana has no job in this workload. Better for the cluster as a whole: p95 elapsed 16.7 min -> 8.3 min (-50 %). No other queue loses or gains noticeably."}},
-		"touched, and the cluster refuses others": {5, []seen{base, {refused: 30, etl: []float64{7200}}}, [][]Subject{nil, {{"queue", "etl"}}}, []string{
+		"touched, and the cluster refuses others": {5, []seen{base, {refused: 30, etl: []float64{7200}}}, [][]verdict.Subject{nil, {{Kind: "queue", Name: "etl"}}}, []string{
 			"b: cannot be judged as a whole against a, for they finish different jobs: here 30 of 200 jobs do not finish, there all 200 jobs finish. " +
 				"Queue etl gets worse: p95 elapsed 60 min -> 2 h (+100 %)."}},
 	} {
@@ -164,7 +165,7 @@ func TestGroupsAreSortedByLoss(t *testing.T) {
 			r.ByUser = []result.Group{{Name: "all", Elapsed: result.Stats{Count: 200}}}
 		}
 	}
-	c.touched = [][]Subject{nil, {{"queue", "root.a.touched"}}}
+	c.touched = [][]verdict.Subject{nil, {{Kind: "queue", Name: "root.a.touched"}}}
 	c.judgeAgain()
 	var got []string
 	for _, g := range c.Groups {
@@ -181,26 +182,6 @@ func TestGroupsAreSortedByLoss(t *testing.T) {
 		"The cluster as a whole: no noticeable difference."
 	if d := cmp.Diff([]string{want}, texts(c)); d != "" {
 		t.Error(d)
-	}
-}
-
-func TestSubjectCovers(t *testing.T) {
-	for _, c := range []struct {
-		subject, group Subject
-		want           bool
-	}{
-		{Subject{"queue", "root.prod"}, Subject{"queue", "root.prod"}, true},
-		{Subject{"queue", "root.prod"}, Subject{"queue", "prod"}, true},
-		{Subject{"queue", "root.prod"}, Subject{"queue", "root.prod.etl"}, true},
-		{Subject{"queue", "root.prod"}, Subject{"queue", "prod.etl"}, true},
-		{Subject{"queue", "root.prod"}, Subject{"queue", "preprod"}, false},
-		{Subject{"queue", "root.prod"}, Subject{"queue", "production"}, false},
-		{Subject{"queue", "root.prod"}, Subject{"user", "prod"}, false},
-		{Subject{"user", "a.b"}, Subject{"user", "b"}, false},
-	} {
-		if got := c.subject.covers(c.group); got != c.want {
-			t.Errorf("%v covers %v: %v", c.subject, c.group, got)
-		}
 	}
 }
 
@@ -251,7 +232,7 @@ func TestPropertyVerdictsAreClear(t *testing.T) {
 			better, worse := false, false
 			for _, row := range c.Rows {
 				if cell := row.Cells[i+1]; c.core(row.Metric) {
-					better, worse = better || cell.Judgement == Better, worse || cell.Judgement == Worse
+					better, worse = better || cell.Judgement == verdict.Better, worse || cell.Judgement == verdict.Worse
 				}
 			}
 			said := map[Verdict][2]bool{IsBetter: {true, false}, IsWorse: {false, true}, IsMixed: {true, true}}[a.Verdict]
@@ -296,7 +277,7 @@ func TestChanceNamesNobody(t *testing.T) {
 // Console, JSON and report have the answers from one function.
 func TestAnswersAreTheSameEverywhere(t *testing.T) {
 	c := comparisonOf(1, seen{}, seen{wait: []float64{50}, makespan: []float64{14400}})
-	c.touched = [][]Subject{nil, {{"queue", "etl"}}}
+	c.touched = [][]verdict.Subject{nil, {{Kind: "queue", Name: "etl"}}}
 	c.judgeAgain()
 	var b strings.Builder
 	if err := c.WriteJSON(&b); err != nil {
@@ -306,7 +287,7 @@ func TestAnswersAreTheSameEverywhere(t *testing.T) {
 		Answers []struct {
 			Scheduler, Text string
 			Verdict         Verdict
-			Touched         []Subject
+			Touched         []verdict.Subject
 		}
 		Groups []struct {
 			Kind, Name string
@@ -324,7 +305,7 @@ func TestAnswersAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("%+v", j.Groups)
 	}
 	d := c.Report()
-	if !slices.Equal(d.Answers, texts(c)) || len(d.Groups) != 1 || !d.Groups[0].Lines[0].Touched {
+	if !slices.Equal(d.Answers, texts(c)) || len(d.Groups) == 0 || !d.Groups[0].Marked() {
 		t.Errorf("%+v", d)
 	}
 }

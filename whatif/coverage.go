@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -50,8 +49,7 @@ func (out *Comparison) setApart() {
 		}
 		for i := range out.Rows {
 			c := &out.Rows[i].Cells[s]
-			c.forget()
-			c.Judgement = Apart
+			c.SetApart()
 		}
 	}
 }
@@ -103,26 +101,26 @@ func (out *Comparison) tally(s int) tally {
 	return t
 }
 
-// of is "30 of 200 jobs", with the number of seeds.
-func (t tally) of(n int64) string {
-	return report.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
+// outOf is "30 of 200 jobs", with the number of seeds.
+func (t tally) outOf(n int64) string {
+	return unit.Number(n) + " of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 }
 
-// what says why jobs did not finish: "30 refused (most often: no such queue), 2 failed".
-func (t tally) what() string {
+// reasons says why jobs did not finish: "30 refused (most often: no such queue), 2 failed".
+func (t tally) reasons() string {
 	var parts []string
 	if n := t.jobs.Refused; n > 0 {
-		text := report.Number(n) + " refused"
+		text := unit.Number(n) + " refused"
 		if t.reason != "" {
 			text += " (most often: " + clip(t.reason, 160) + ")"
 		}
 		parts = append(parts, text)
 	}
 	if n := t.jobs.Failed; n > 0 {
-		parts = append(parts, report.Number(n)+" failed")
+		parts = append(parts, unit.Number(n)+" failed")
 	}
 	if n := t.jobs.Unfinished; n > 0 {
-		parts = append(parts, report.Number(n)+" not finished")
+		parts = append(parts, unit.Number(n)+" not finished")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -136,7 +134,7 @@ func (out *Comparison) coverage() []string {
 		lost := t.jobs.LeftOut()
 		if first := out.tally(0); out.otherJobs(s) && t.jobs.Submitted != first.jobs.Submitted {
 			notes = append(notes, fmt.Sprintf("%s has %s, %s has %s: their figures are of other jobs", names[s], unit.Count(t.jobs.Submitted, "job")+t.seeds,
-				names[0], report.Number(first.jobs.Submitted)+first.seeds))
+				names[0], unit.Number(first.jobs.Submitted)+first.seeds))
 		}
 		switch {
 		case out.Partial && lost == t.jobs.Unfinished: // said already
@@ -146,13 +144,13 @@ func (out *Comparison) coverage() []string {
 			}
 			which := "none of " + unit.Count(t.jobs.Submitted, "job") + t.seeds
 			if t.jobs.Finished > 0 {
-				which = "in some seeds none, in all " + t.of(t.jobs.Finished)
+				which = "in some seeds none, in all " + t.outOf(t.jobs.Finished)
 			}
-			notes = append(notes, fmt.Sprintf("NOTHING FINISHED under %s: %s; %s. It has no figures here, and no verdict", names[s], which, t.what()))
+			notes = append(notes, fmt.Sprintf("NOTHING FINISHED under %s: %s; %s. It has no figures here, and no verdict", names[s], which, t.reasons()))
 		case out.apart(s):
 			notes = append(notes, out.apartNote(s, t))
 		case lost > 0 && (s == 0 || out.empty(0)):
-			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; its figures are of the others", names[s], t.of(lost), t.what()))
+			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; its figures are of the others", names[s], t.outOf(lost), t.reasons()))
 		case lost > 0:
 			same := "the same jobs as under " + names[0]
 			for i, r := range out.Runs[s] {
@@ -162,7 +160,7 @@ func (out *Comparison) coverage() []string {
 					same = fmt.Sprintf("fewer than 1 job in 1,000 is missing from only one of %s and %s, so they are judged all the same", names[0], names[s])
 				}
 			}
-			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; %s", names[s], t.of(lost), t.what(), same))
+			notes = append(notes, fmt.Sprintf("under %s %s did not finish: %s; %s", names[s], t.outOf(lost), t.reasons(), same))
 		}
 	}
 	return notes
@@ -171,16 +169,16 @@ func (out *Comparison) coverage() []string {
 // apartNote says that two columns of the table cover different jobs.
 func (out *Comparison) apartNote(s int, t tally) string {
 	names := out.Labels()
-	text := fmt.Sprintf("DIFFERENT JOBS: under %s %s did not finish", names[s], t.of(t.jobs.LeftOut()))
+	text := fmt.Sprintf("DIFFERENT JOBS: under %s %s did not finish", names[s], t.outOf(t.jobs.LeftOut()))
 	if t.jobs.LeftOut() == 0 {
 		text = fmt.Sprintf("DIFFERENT JOBS: under %s all jobs finished", names[s])
 	} else {
-		text += ": " + t.what()
+		text += ": " + t.reasons()
 	}
 	first := out.tally(0)
 	under := "all finished"
 	if n := first.jobs.LeftOut(); n > 0 {
-		under = first.of(n) + " did not"
+		under = first.outOf(n) + " did not"
 	}
 	return fmt.Sprintf("%s; under %s %s. Their figures are not of the same jobs, so no difference of %s is called better or worse",
 		text, names[0], under, names[s])
@@ -190,7 +188,7 @@ func (out *Comparison) apartNote(s int, t tally) string {
 func (out *Comparison) apartAnswer(s int) string {
 	finishes := func(t tally) string {
 		if n := t.jobs.LeftOut(); n > 0 {
-			return t.of(n) + " do not finish"
+			return t.outOf(n) + " do not finish"
 		}
 		return "all " + unit.Count(t.jobs.Submitted, "job") + t.seeds + " finish"
 	}

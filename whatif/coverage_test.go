@@ -12,6 +12,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -34,7 +35,7 @@ func TestRefusingEverythingWinsNothing(t *testing.T) {
 			t.Error(d)
 		}
 		for _, row := range c.Rows {
-			if got := row.Cells[1]; got.Judgement != Missing || Format(got.Mean, row.Unit) != "–" || got.Difference(row.Unit) != "–" {
+			if got := row.Cells[1]; got.Judgement != verdict.Missing || verdict.Format(got.Mean, row.Unit) != "–" || got.Difference(row.Unit) != "–" {
 				t.Errorf("%s: %+v", row.Metric, got)
 			}
 		}
@@ -95,7 +96,7 @@ func TestDifferentJobsAreNotJudged(t *testing.T) {
 				t.Errorf("notes %q", got.Notes)
 			}
 			for _, row := range got.Rows {
-				if (row.Cells[1].Judgement != Apart) != c.judged {
+				if (row.Cells[1].Judgement != verdict.Apart) != c.judged {
 					t.Errorf("%s is %v", row.Metric, row.Cells[1].Judgement)
 				}
 			}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // groupJobs is the number of jobs from which on groups are judged: enough for a 95th percentile.
@@ -23,16 +23,6 @@ var kinds = []struct {
 	{"class", "classes", func(r *result.Run) []result.Group { return r.ByClass }},
 }
 
-// Group compares the jobs of one queue, user or class under every scheduler.
-type Group struct {
-	Subject
-	Jobs []int64 // finished in the first seed, by scheduler
-	// Rows are the p95 elapsed time, by which groups are judged, the p95 slowdown, if known, and the share of jobs over 30 minutes.
-	Rows    []Row
-	Touched []bool // by scheduler: the variant is about this group
-	Few     bool   // too few jobs to be judged
-}
-
 // serviceLevel is the threshold by which groups are compared: 30 minutes.
 const serviceLevel = 2
 
@@ -41,9 +31,9 @@ var groupMetrics = []struct {
 	metric
 	of func(*result.Group) (value float64, known bool)
 }{
-	{metric{name: "p95 elapsed", unit: Seconds}, func(g *result.Group) (float64, bool) { return g.Elapsed.P95, g.Elapsed.Count > 0 }},
-	{metric{name: "p95 slowdown", unit: Ratio}, func(g *result.Group) (float64, bool) { return g.Slowdown.P95, g.Slowdown.Count > 0 }},
-	{metric{name: levelName(serviceLevel), unit: Share}, func(g *result.Group) (float64, bool) {
+	{metric{name: "p95 elapsed", unit: verdict.Seconds}, func(g *result.Group) (float64, bool) { return g.Elapsed.P95, g.Elapsed.Count > 0 }},
+	{metric{name: "p95 slowdown", unit: verdict.Ratio}, func(g *result.Group) (float64, bool) { return g.Slowdown.P95, g.Slowdown.Count > 0 }},
+	{metric{name: levelName(serviceLevel), unit: verdict.Share}, func(g *result.Group) (float64, bool) {
 		return result.ShareOver(g.Service, serviceLevel, g.Elapsed.Count), g.Elapsed.Count > 0
 	}},
 }
@@ -51,8 +41,8 @@ var groupMetrics = []struct {
 // groups compares queues, users and classes. Of each kind, those that a variant touches come first; then those that lose, largest loss first,
 // then those that gain, then the others by usage. A kind with one group says no more than the whole does, and neither do classes or users that
 // are the queues.
-func (out *Comparison) groups() []Group {
-	var all, queues []Group
+func (out *Comparison) groups() []verdict.Group {
+	var all, queues []verdict.Group
 	for _, kind := range kinds {
 		found := out.groupsOf(kind.name, func(s, i int) []result.Group {
 			if kind.name == "queue" && out.stay != nil {
@@ -60,15 +50,15 @@ func (out *Comparison) groups() []Group {
 			}
 			return kind.of(out.Runs[s][i])
 		})
-		touched := slices.ContainsFunc(found, func(g Group) bool { return slices.Contains(g.Touched, true) })
+		touched := slices.ContainsFunc(found, func(g verdict.Group) bool { return g.Marked() })
 		if (len(found) < 2 || kind.name != "queue" && sameGroups(found, queues)) && !touched {
 			continue
 		}
 		if kind.name == "queue" {
 			queues = slices.Clone(found)
 		}
-		slices.SortStableFunc(found, func(a, b Group) int {
-			x, y := a.order(), b.order()
+		slices.SortStableFunc(found, func(a, b verdict.Group) int {
+			x, y := groupOrder(&a), groupOrder(&b)
 			return slices.Compare(y[:], x[:])
 		})
 		all = append(all, found...)
@@ -77,18 +67,18 @@ func (out *Comparison) groups() []Group {
 }
 
 // sameGroups reports whether each group of a kind has the jobs of one of another kind, whatever their names.
-func sameGroups(some, others []Group) bool {
-	return len(some) == len(others) && !slices.ContainsFunc(some, func(a Group) bool {
-		return !slices.ContainsFunc(others, func(b Group) bool {
-			return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
-				return slices.EqualFunc(x.Cells, y.Cells, func(a, b Cell) bool { return slices.Equal(a.Values, b.Values) })
+func sameGroups(some, others []verdict.Group) bool {
+	return len(some) == len(others) && !slices.ContainsFunc(some, func(a verdict.Group) bool {
+		return !slices.ContainsFunc(others, func(b verdict.Group) bool {
+			return slices.EqualFunc(a.Rows, b.Rows, func(x, y verdict.Row) bool {
+				return slices.EqualFunc(x.Cells, y.Cells, func(a, b verdict.Cell) bool { return slices.Equal(a.Values, b.Values) })
 			}) && slices.Equal(a.Jobs, b.Jobs)
 		})
 	})
 }
 
 // groupsOf compares the groups of one kind, by usage.
-func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group) []Group {
+func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group) []verdict.Group {
 	at := make([][]map[string]*result.Group, len(out.Runs)) // by scheduler, then seed
 	var names []string
 	known := map[string]bool{}
@@ -106,10 +96,10 @@ func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group
 			at[s] = append(at[s], byName)
 		}
 	}
-	groups := make([]Group, 0, len(names))
+	groups := make([]verdict.Group, 0, len(names))
 	for _, name := range names {
 		whole := make([]bool, len(out.Runs)) // all of its jobs finished
-		g := Group{Subject: Subject{kind, name}, Touched: make([]bool, len(out.Runs))}
+		g := verdict.Group{Subject: verdict.Subject{Kind: kind, Name: name}, Touched: make([]bool, len(out.Runs))}
 		for s := range out.Runs {
 			whole[s] = true
 			for i := range out.Runs[s] {
@@ -123,7 +113,7 @@ func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group
 				g.Few = g.Few || jobs < groupJobs && !out.empty(s)
 			}
 			if s < len(out.touched) {
-				g.Touched[s] = slices.ContainsFunc(out.touched[s], func(t Subject) bool { return t.covers(g.Subject) })
+				g.Touched[s] = slices.ContainsFunc(out.touched[s], func(t verdict.Subject) bool { return t.Covers(g.Subject) })
 			}
 		}
 		if slices.Max(g.Jobs) == 0 {
@@ -134,7 +124,7 @@ func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group
 			if out.row(m.name) == nil { // slowdowns are unknown
 				continue
 			}
-			row := rowFrom(m.metric, len(out.Runs), len(out.Seeds), func(s, i int) float64 {
+			row := m.row(len(out.Runs), len(out.Seeds), func(s, i int) float64 {
 				if one := at[s][i][name]; one != nil {
 					if v, known := m.of(one); known {
 						return v
@@ -151,40 +141,31 @@ func (out *Comparison) groupsOf(kind string, of func(s, seed int) []result.Group
 }
 
 // settleRow withdraws the judgements that a group's row cannot carry. A group all of whose jobs finished is judged, whatever others left out.
-func (out *Comparison) settleRow(row *Row, few bool, whole []bool) {
+func (out *Comparison) settleRow(row *verdict.Row, few bool, whole []bool) {
 	if out.alike {
-		row.unjudge()
+		row.Unjudge()
 	}
 	for s := 1; s < len(row.Cells); s++ {
 		c := &row.Cells[s]
 		switch {
 		case out.apart(s) && !(whole[0] && whole[s]):
-			c.forget()
-			c.Judgement = Apart
-		case few && (c.Judgement == Better || c.Judgement == Worse):
-			c.Judgement = Unclear
+			c.SetApart()
+		case few && (c.Judgement == verdict.Better || c.Judgement == verdict.Worse):
+			c.Judgement = verdict.Unclear
 		}
 	}
 }
 
-// order is what groups are sorted by: whether a variant touches it, its largest loss under any scheduler, and its largest gain.
-func (g *Group) order() (key [3]float64) {
-	if slices.Contains(g.Touched, true) {
+// groupOrder is what groups are sorted by: whether a variant touches it, its largest loss under any scheduler, and its largest gain.
+func groupOrder(g *verdict.Group) (key [3]float64) {
+	if g.Marked() {
 		key[0] = 1
 	}
 	for s := 1; s < len(g.Rows[0].Cells); s++ {
-		d := g.Rows[0].differs(s, 1)
+		d := g.Rows[0].Differs(s, 1)
 		key[1], key[2] = max(key[1], -d), max(key[2], d)
 	}
 	return key
-}
-
-// covers reports whether a subject is a group, or the parent of its queue. Jobs may name a queue by its path or by the path's end.
-func (t Subject) covers(g Subject) bool {
-	if t.Kind != g.Kind {
-		return false
-	}
-	return t.Name == g.Name || t.Kind == "queue" && (strings.HasSuffix(t.Name, "."+g.Name) || strings.HasPrefix(strings.TrimPrefix(g.Name, "root."), strings.TrimPrefix(t.Name, "root.")+"."))
 }
 
 // others says who else loses and gains under a scheduler, besides what the variant is about: queues, or else classes, or else users. Where
@@ -195,7 +176,7 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 	settled, few := true, ""
 	for _, k := range []int{0, 2, 1} {
 		kind := kinds[k]
-		var of []*Group
+		var of []*verdict.Group
 		touched := false
 		for i := range out.Groups {
 			switch g := &out.Groups[i]; {
@@ -206,7 +187,7 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 				few = fmt.Sprintf(" with %d jobs or more", groupJobs)
 			default:
 				of = append(of, g)
-				settled = settled && g.Rows[0].settled(s)
+				settled = settled && g.Rows[0].Settled(s)
 			}
 		}
 		if len(of) == 0 && !touched {
@@ -219,10 +200,10 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 			sign      float64
 			one, many string
 		}{{-1, "loses", "lose"}, {1, "gains", "gain"}} {
-			var most *Group
+			var most *verdict.Group
 			n, largest := 0, 0.0
 			for _, g := range of {
-				size := x.sign * g.Rows[0].differs(s, len(of))
+				size := x.sign * g.Rows[0].Differs(s, len(of))
 				if size > 0 {
 					n++
 				}
@@ -233,7 +214,7 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 			if n == 0 {
 				continue
 			}
-			text := a.claim(most.Subject, x.sign > 0, []*Row{&most.Rows[0]})
+			text := a.claim(most.Subject, x.sign > 0, []*verdict.Row{&most.Rows[0]})
 			if n == 1 {
 				said = append(said, fmt.Sprintf("%s %s: %s.", most.Subject, x.one, text))
 			} else {
@@ -255,7 +236,7 @@ func (out *Comparison) others(a *Answer) (said []string, nobody string) {
 	case len(judged) == 0:
 		return nil, ""
 	case settled:
-		return nil, fmt.Sprintf("no %s%s loses or gains noticeably.", other, or(judged)+few)
+		return nil, fmt.Sprintf("no %s%s loses or gains noticeably.", other, orList(judged)+few)
 	}
-	return nil, fmt.Sprintf("of no %s%s can it be told that it loses or gains.", other, or(judged)+few)
+	return nil, fmt.Sprintf("of no %s%s can it be told that it loses or gains.", other, orList(judged)+few)
 }

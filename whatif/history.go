@@ -9,6 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -24,7 +25,7 @@ const (
 	maxSampled = 20_000
 )
 
-// maxReplayError is the median error of the replay of a history as it is from which on nothing that is said of a change may hold.
+// maxReplayError is the max median error of an unchanged replay; above it, predictions of a change may not hold.
 const maxReplayError = 0.2
 
 // ReplayError is a warning if a run that replays a history as it was is far from what was observed; "": it is not, or nothing was observed.
@@ -46,7 +47,7 @@ type Doubts struct {
 
 // Doubt says why the history of a cluster cannot carry a conclusion about what variants touch (see Plan): too few jobs, no peak, or times that vary with the load, which a change of the load would change too. It reads the jobs once and
 // keeps a sample of them.
-func Doubt(jobs workload.Source, c *cluster.Cluster, touched [][]Subject) (Doubts, error) {
+func Doubt(jobs workload.Source, c *cluster.Cluster, touched [][]verdict.Subject) (Doubts, error) {
 	h := history{total: c.Total(), slots: c.Slots, stride: 1}
 	for _, t := range slices.Concat(touched...) {
 		if !slices.Contains(h.touched, t) {
@@ -72,7 +73,7 @@ type history struct {
 	slots        bool
 	jobs, stride int64
 	first, last  unit.Time // submissions
-	touched      []Subject
+	touched      []verdict.Subject
 	counts       []int64   // jobs of each
 	steps        []float64 // by hour: the change of the share of the cluster in use
 	sampled      []sampled // every stride-th job that was observed
@@ -92,7 +93,7 @@ func (h *history) add(j *workload.Job) {
 	}
 	h.last = j.Submit
 	for i, t := range h.touched {
-		if t.is(j) {
+		if concerns(t, j) {
 			h.counts[i]++
 		}
 	}
@@ -131,7 +132,8 @@ func (h *history) add(j *workload.Job) {
 	}
 }
 
-func (t Subject) is(j *workload.Job) bool {
+// concerns reports whether a job is of a queue, user or class.
+func concerns(t verdict.Subject, j *workload.Job) bool {
 	switch t.Kind {
 	case "user":
 		return j.User == t.Name

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -34,14 +35,16 @@ func aWeek(n int, busy, peak, drift float64) (jobs workload.Slice) {
 	return jobs
 }
 
-func touching(kind, name string) [][]Subject { return [][]Subject{nil, {{kind, name}}} }
+func touching(kind, name string) [][]verdict.Subject {
+	return [][]verdict.Subject{nil, {{Kind: kind, Name: name}}}
+}
 
 func TestDoubt(t *testing.T) {
 	c := cluster.Uniform(10, 1, cluster.Unit.Times(10))
-	var none [][]Subject
+	var none [][]verdict.Subject
 	for name, x := range map[string]struct {
 		jobs    workload.Slice
-		touched [][]Subject
+		touched [][]verdict.Subject
 		want    []string
 	}{
 		"none":           {aWeek(5000, 0.3, 3, 1), touching("queue", "root.a"), nil},
@@ -101,7 +104,7 @@ func TestReplayError(t *testing.T) {
 // Where task lengths follow the load, an answer has a direction and no size.
 func TestDriftLeavesTheDirection(t *testing.T) {
 	c := comparisonOf(2, seen{wait: []float64{100, 101}}, seen{elapsed: []float64{500}, etl: []float64{7200}})
-	c.touched, c.doubts = [][]Subject{nil, {{"queue", "etl"}}}, Doubts{Texts: []string{"tasks drift"}, Drifts: true}
+	c.touched, c.doubts = [][]verdict.Subject{nil, {{Kind: "queue", Name: "etl"}}}, Doubts{Texts: []string{"tasks drift"}, Drifts: true}
 	c.judgeAgain()
 	want := "b: queue etl gets worse: p95 elapsed rises, by how much cannot be told. Better for the cluster as a whole: p95 elapsed falls, by how much cannot be told. " +
 		"No other queue with 20 jobs or more loses or gains noticeably."

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 )
 
 // The JSON of a comparison: fields in a fixed order, the same bytes for the same comparison. A figure that does not exist
@@ -29,16 +30,16 @@ type jsonComparison struct {
 }
 
 type jsonAnswer struct {
-	Scheduler string    `json:"scheduler"`
-	Text      string    `json:"text"`
-	Verdict   Verdict   `json:"verdict"` // on the cluster as a whole
-	Touched   []Subject `json:"touched"`
-	Claims    []Claim   `json:"claims"` // what the text says gets better or worse
+	Scheduler string            `json:"scheduler"`
+	Text      string            `json:"text"`
+	Verdict   Verdict           `json:"verdict"` // on the cluster as a whole
+	Touched   []verdict.Subject `json:"touched"`
+	Claims    []Claim           `json:"claims"` // what the text says gets better or worse
 }
 
 // jsonGroup is a queue, user or class; of each kind, who loses comes first.
 type jsonGroup struct {
-	Subject
+	verdict.Subject
 	Jobs    []int64   `json:"jobs"`    // finished in the first seed, by scheduler
 	Touched []string  `json:"touched"` // schedulers that change it
 	Few     bool      `json:"few"`     // too few jobs to be judged
@@ -75,7 +76,7 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 		j.Version, j.Assumptions = out.Runs[0][0].Version, out.Assumptions()
 	}
 	for _, a := range out.Answers {
-		j.Answers = append(j.Answers, jsonAnswer{out.Schedulers[a.Scheduler], a.Text, a.Verdict, append([]Subject{}, a.Touched...), append([]Claim{}, a.Claims...)})
+		j.Answers = append(j.Answers, jsonAnswer{out.Schedulers[a.Scheduler], a.Text, a.Verdict, append([]verdict.Subject{}, a.Touched...), append([]Claim{}, a.Claims...)})
 	}
 	for _, g := range out.Groups {
 		group := jsonGroup{Subject: g.Subject, Jobs: g.Jobs, Touched: []string{}, Few: g.Few, Metrics: out.jsonRows(g.Rows)}
@@ -95,7 +96,7 @@ func (out *Comparison) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-func (out *Comparison) jsonRows(rows []Row) []jsonRow {
+func (out *Comparison) jsonRows(rows []verdict.Row) []jsonRow {
 	list := []jsonRow{}
 	for _, row := range rows {
 		r := jsonRow{Metric: row.Metric, Unit: row.Unit.String(), MoreIsBetter: row.More}

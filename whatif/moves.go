@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/sim"
 )
 
@@ -29,8 +30,8 @@ func (c *pool) findMoves(ctx context.Context) {
 				c.moved = map[string]bool{}
 			}
 			c.moved[j.ID] = true
-			left := Subject{"queue", cmp.Or(base[i].Queue, result.DefaultQueue)}
-			if v < len(p.Touched) && !slices.ContainsFunc(p.Touched[v], func(t Subject) bool { return t.covers(left) }) {
+			left := verdict.Subject{Kind: "queue", Name: cmp.Or(base[i].Queue, result.DefaultQueue)}
+			if v < len(p.Touched) && !slices.ContainsFunc(p.Touched[v], func(t verdict.Subject) bool { return t.Covers(left) }) {
 				p.Touched[v] = append(slices.Clip(p.Touched[v]), left)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -34,7 +35,7 @@ func TestMovedJobsAreNotCounted(t *testing.T) {
 	}
 	p := plan(t, random, 3, "fifo", "fifo")
 	p.Variants[0].Workload, p.Variants[1].Workload = run.Jobs(jobs), run.Jobs(moved)
-	p.Variants[1].Name, p.Touched = "move eve", [][]Subject{nil, {{"user", "eve"}, {"queue", "root.a"}}}
+	p.Variants[1].Name, p.Touched = "move eve", [][]verdict.Subject{nil, {{Kind: "user", Name: "eve"}, {Kind: "queue", Name: "root.a"}}}
 	c, err := Compare(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestMovedJobsAreNotCounted(t *testing.T) {
 			continue
 		}
 		queues++
-		if !g.Touched[1] || g.Jobs[0] != 100 || g.Jobs[1] != 100 || g.Rows[0].Cells[0].Mean > 3600 || g.Rows[0].Cells[1].Judgement != Same {
+		if !g.Touched[1] || g.Jobs[0] != 100 || g.Jobs[1] != 100 || g.Rows[0].Cells[0].Mean > 3600 || g.Rows[0].Cells[1].Judgement != verdict.Same {
 			t.Errorf("%s: %v, %v jobs, %+v", g.Subject, g.Touched, g.Jobs, g.Rows[0])
 		}
 	}

@@ -2,7 +2,6 @@ package whatif
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,15 +11,6 @@ import (
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 )
-
-// Picture is what a report shows of a run beyond its figures.
-type Picture struct {
-	Timeline *result.Timeline
-	ByJob    *result.Timeline // containers of each job; nil: there are too many jobs
-	Jobs     []result.JobRow  // nil: there are too many
-	Curves   result.Curves
-	Ceiling  []report.Level // containers of the cluster over time; nil: not counted
-}
 
 // What is kept for a picture: more intervals than a screen has columns, and as many jobs as can be told apart.
 const (
@@ -40,8 +30,12 @@ func newPainter() *painter {
 	return &painter{result.NewTimeline(pictureIntervals), result.NewJobTimeline(pictureLines, linePoints), result.NewJobRows(pictureJobs)}
 }
 
-func (p *painter) picture(s *run.Spec, curves result.Curves) Picture {
-	return Picture{Ceiling: ceilingOf(s), Timeline: p.timeline.Timeline(), ByJob: p.byJob.Timeline(), Jobs: p.jobs.Rows(), Curves: curves}
+func (p *painter) picture(s *run.Spec, curves result.Curves) report.Picture {
+	out := report.Picture{Ceiling: ceilingOf(s), Timeline: *p.timeline.Timeline(), Jobs: p.jobs.Rows(), Curves: curves}
+	if byJob := p.byJob.Timeline(); byJob != nil {
+		out.ByJob = *byJob
+	}
+	return out
 }
 
 // ceilingOf is how many containers a run's cluster has, from the start and after each loss and return of nodes; nil: its nodes are not counted in
@@ -81,22 +75,14 @@ func (out *Comparison) Report() report.Data {
 			continue
 		}
 		run := report.Run{Name: name, Label: out.Labels()[s], Result: out.Runs[s][0]}
-		if s < len(out.Pictures) && out.Pictures[s].Timeline != nil {
-			p := out.Pictures[s]
-			run.Timeline = report.Timeline{
-				Edges: p.Timeline.Edges, Queues: p.Timeline.Queues, Containers: p.Timeline.Containers, Waiting: p.Timeline.Waiting, Ceiling: p.Ceiling,
-			}
-			if by := p.ByJob; by != nil {
-				run.ByJob = report.Timeline{Edges: by.Edges, Queues: by.Queues, Containers: by.Containers}
-			}
-			run.Jobs = p.Jobs
-			run.Wait, run.Elapsed, run.Slowdown = report.Curve(p.Curves.Wait), report.Curve(p.Curves.Elapsed), report.Curve(p.Curves.Slowdown)
+		if s < len(out.Pictures) {
+			run.Picture = out.Pictures[s]
 		}
 		d.Runs = append(d.Runs, run)
 	}
 	if len(d.Runs) > 1 {
 		main, levels, rest := out.Tables()
-		d.Comparison, d.Levels, d.Others, d.Groups = reportRows(main), reportRows(levels), reportRows(rest), out.reportGroups()
+		d.Comparison, d.Levels, d.Others, d.Groups = main, levels, rest, out.Groups
 	}
 	if len(out.Runs) > 0 && len(out.Runs[0]) > 0 {
 		first := out.Runs[0][0]
@@ -140,51 +126,10 @@ func (out *Comparison) size() string {
 	text, each := unit.Count(most, "job"), "replay"
 	if fewest < most {
 		each = "seed"
-		text = report.Number(fewest) + " to " + text
+		text = unit.Number(fewest) + " to " + text
 	}
 	if queues > 1 {
 		text += " in " + unit.Count(int64(queues), "queue")
 	}
 	return text + ", " + unit.Count(int64(len(out.Seeds)), each)
-}
-
-func reportRows(rows []Row) (list []report.Row) {
-	for i := range rows {
-		list = append(list, rows[i].report())
-	}
-	return list
-}
-
-func (out *Comparison) reportGroups() (list []report.Groups) {
-	for i := range out.Groups {
-		g := &out.Groups[i]
-		if n := len(list); n == 0 || list[n-1].Kind != g.Kind {
-			list = append(list, report.Groups{Kind: g.Kind})
-		}
-		of := &list[len(list)-1]
-		of.Lines = append(of.Lines, report.GroupLine{Name: g.Name, Jobs: g.Jobs, Touched: slices.Contains(g.Touched, true), Few: g.Few, Rows: reportRows(g.Rows)})
-	}
-	return list
-}
-
-// report turns a row into the report's.
-func (row *Row) report() report.Row {
-	out := report.Row{Metric: row.Metric, Unit: map[Unit]report.Unit{Seconds: report.Seconds, Ratio: report.Ratio, Share: report.Share}[row.Unit]}
-	for _, c := range row.Cells {
-		cell := report.Cell{Value: c.Mean, Change: c.Change, Half: math.NaN(), Low: c.ChangeLow, High: c.ChangeHigh}
-		if row.Unit == Share { // in points
-			cell.Change, cell.Low, cell.High = 100*c.Diff, 100*c.DiffLow, 100*c.DiffHigh
-		}
-		switch c.Judgement {
-		case Better:
-			cell.Verdict = report.Better
-		case Worse:
-			cell.Verdict = report.Worse
-		case Unjudged, Apart, Missing:
-			cell.Verdict = report.None
-		case First, Same, Unclear, Differs:
-		}
-		out.Cells = append(out.Cells, cell)
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -56,25 +57,25 @@ func TestIntervalsNeedDifferentSeeds(t *testing.T) {
 		name  string
 		seeds int
 		of    []seen
-		want  Judgement // of the second scheduler's p95 wait
+		want  verdict.Judgement // of the second scheduler's p95 wait
 		note  string
 	}{
-		{"one seed", 1, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, Unjudged,
+		{"one seed", 1, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, verdict.Unjudged,
 			"one replay: nothing tells a difference from chance; leave out --seeds, or ask for 5 or more"},
-		{"all the same", 3, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, Unjudged, alike},
-		{"the last seed of one differs", 3, []seen{{wait: []float64{100, 100, 101}}, {wait: []float64{50}}}, Better,
+		{"all the same", 3, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, verdict.Unjudged, alike},
+		{"the last seed of one differs", 3, []seen{{wait: []float64{100, 100, 101}}, {wait: []float64{50}}}, verdict.Better,
 			over3},
 		{"another figure differs", 3, []seen{{wait: []float64{100}, makespan: []float64{7200, 7201, 7200}}, {wait: []float64{50}}},
-			Better, over3},
-		{"both the same", 2, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, Unjudged,
+			verdict.Better, over3},
+		{"both the same", 2, []seen{{wait: []float64{100}}, {wait: []float64{50}}}, verdict.Unjudged,
 			"all 2 replays gave the same figures: differences have no interval"},
-		{"nothing finished", 3, []seen{{wait: []float64{100}}, {none: true}}, Missing, alike},
+		{"nothing finished", 3, []seen{{wait: []float64{100}}, {none: true}}, verdict.Missing, alike},
 	} {
 		out := comparisonOf(x.seeds, x.of...)
 		out.within = 2 * unit.Minute
 		out.judgeAgain()
 		cell := row(t, out, "p95 wait").Cells[1]
-		if cell.Judgement != x.want || math.IsNaN(cell.DiffLow) != (x.want != Better) || !slices.Contains(out.Notes, x.note) {
+		if cell.Judgement != x.want || math.IsNaN(cell.DiffLow) != (x.want != verdict.Better) || !slices.Contains(out.Notes, x.note) {
 			t.Errorf("%s: %v, from %v; %q", x.name, cell.Judgement, cell.DiffLow, out.Notes)
 		}
 	}
@@ -87,17 +88,17 @@ func TestIntervalsNeedDifferentSeeds(t *testing.T) {
 func TestFurtherMetrics(t *testing.T) {
 	type want struct {
 		name  string
-		unit  Unit
+		unit  verdict.Unit
 		more  bool
 		value float64
 	}
-	deadlines := []want{{"deadlines met", Share, true, 0.75}, {"mean tardiness", Seconds, false, 5}, {"max tardiness", Seconds,
+	deadlines := []want{{"deadlines met", verdict.Share, true, 0.75}, {"mean tardiness", verdict.Seconds, false, 5}, {"max tardiness", verdict.Seconds,
 		false, 40}}
-	network := []want{{"jobs per hour", Ratio, true, 100}, {"GiB between racks", Ratio, false, 3}, {"congestion events", Ratio,
+	network := []want{{"jobs per hour", verdict.Ratio, true, 100}, {"GiB between racks", verdict.Ratio, false, 3}, {"congestion events", verdict.Ratio,
 		false, 7}}
-	circuits := []want{{"share over circuits", Share, true, 0.25}}
-	sizes := []want{{"V(95) of slowdown", Ratio, false, 6}, {"SCV of slowdown", Ratio, false, 1.5},
-		{"mean slowdown, size 1 to 10 s", Ratio, false, 2}}
+	circuits := []want{{"share over circuits", verdict.Share, true, 0.25}}
+	sizes := []want{{"V(95) of slowdown", verdict.Ratio, false, 6}, {"SCV of slowdown", verdict.Ratio, false, 1.5},
+		{"mean slowdown, size 1 to 10 s", verdict.Ratio, false, 2}}
 	due := func(r *result.Run) {
 		r.Deadlines = &result.Deadlines{MetShare: 0.75, MeanTardiness: 5, MaxLateness: 40}
 	}
@@ -143,58 +144,6 @@ func TestFurtherMetrics(t *testing.T) {
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%s: %+v, want %+v", x.name, got, x.want)
-		}
-	}
-}
-
-// How a difference is formatted: with as many digits as it deserves, and an interval where that has a width. Nearly all is not
-// all.
-func TestDifferences(t *testing.T) {
-	nan := math.NaN()
-	cell := func(change, low, high float64) Cell {
-		return Cell{Diff: change, DiffLow: low, DiffHigh: high, Change: change, ChangeLow: low, ChangeHigh: high}
-	}
-	for _, x := range []struct {
-		cell Cell
-		want string
-	}{
-		{cell(50, nan, nan), "+50 %"},
-		{cell(50, 40, 60), "+50 % (+40 to +60)"},
-		{cell(50, 49.8, 50.2), "+50.0 % (+49.8 to +50.2)"},
-		{cell(50, 50.01, 50.02), "+50.0 %"},
-		{cell(9.94, nan, nan), "+9.9 %"},
-		{cell(9.96, nan, nan), "+10 %"},
-		{cell(-0.094, nan, nan), "-0.09 %"},
-		{cell(-0.1, nan, nan), "-0.1 %"},
-		{cell(0, nan, nan), "0.00 %"},
-		{cell(-99.4, nan, nan), "-99 %"},
-		{cell(-99.97, nan, nan), "-99.97 %"},
-		{cell(-99.999, nan, nan), "-99.99 %"},
-		{cell(-100, nan, nan), "-100 %"},
-		{cell(-99.7, -100, -99.4), "-99.70 % (-100.00 to -99.40)"},
-		{cell(9999.4, nan, nan), "+9999 %"},
-		{cell(9999.6, nan, nan), "over +9999 %"},
-		{Cell{Diff: nan, Change: 3}, "–"},
-		{Cell{Diff: 3, Change: nan, DiffLow: 1, DiffHigh: 5}, "+3 (+1 to +5)"},
-		{Cell{Diff: -3, Change: nan, DiffLow: -3, DiffHigh: -3}, "-3"},
-		{Cell{Diff: 3, Change: 3, ChangeLow: nan, Judgement: Apart}, "+3.0 %, other jobs"},
-	} {
-		if got := x.cell.Difference(Ratio); got != x.want {
-			t.Errorf("%+v: %s, want %s", x.cell, got, x.want)
-		}
-	}
-	for want, c := range map[string]Cell{
-		"-12.3 points (-20.0 to -5.0)": {Diff: -0.123, DiffLow: -0.2, DiffHigh: -0.05, Change: -50}, "+8.0 points": {Diff: 0.08, DiffLow: nan, DiffHigh: nan, Change: 8075},
-		"0.0 points (0.0 to +0.1)": {Diff: -0.0001, DiffLow: -0.0002, DiffHigh: 0.001, Change: -1},
-	} {
-		if got := c.Difference(Share); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	for want, g := range map[string]result.SizeGroup{"0.5 to 3.16 s": {From: 0.5, To: 3.16}, "31.6 to 100 s": {From: 31.6,
-		To: 100}, "101 to 1,234 s": {From: 100.5, To: 1234.4}} {
-		if got := SizeName(&g); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }
@@ -245,45 +194,42 @@ func TestHistoryOfJobs(t *testing.T) {
 		}
 	}
 	for _, x := range []struct {
-		t    Subject
+		t    verdict.Subject
 		want bool
 	}{
-		{Subject{"user", "u"}, true}, {Subject{"user", "q"}, false}, {Subject{"class", "c"}, true}, {Subject{"class", "u"}, false},
-		{Subject{"queue", "root.a.q"}, true}, {Subject{"queue", "root.a"}, false}, {Subject{"queue", "q"}, true}, {Subject{"queue",
-			"root"}, true}, {Subject{"queue", "root.aq"}, false},
+		{verdict.Subject{Kind: "user", Name: "u"}, true}, {verdict.Subject{Kind: "user", Name: "q"}, false}, {verdict.Subject{Kind: "class", Name: "c"}, true}, {verdict.Subject{Kind: "class", Name: "u"}, false},
+		{verdict.Subject{Kind: "queue", Name: "root.a.q"}, true}, {verdict.Subject{Kind: "queue", Name: "root.a"}, false}, {verdict.Subject{Kind: "queue", Name: "q"}, true}, {verdict.Subject{Kind: "queue", Name: "root"}, true}, {verdict.Subject{Kind: "queue", Name: "root.aq"}, false},
 	} {
-		if got := x.t.is(&workload.Job{User: "u", Class: "c", Queue: "q"}); got != x.want {
+		if got := concerns(x.t, &workload.Job{User: "u", Class: "c", Queue: "q"}); got != x.want {
 			t.Errorf("%+v: %v", x.t, got)
 		}
 	}
-	if !(Subject{"queue", "root.default"}).is(&workload.Job{}) {
+	if !concerns(verdict.Subject{Kind: "queue", Name: "root.default"}, &workload.Job{}) {
 		t.Error("a job without a queue is in default")
-	}
-}
-
-// A share is judged by the interval that is shown, in points; the ratio of the same figures may be clear.
-func TestSharesAreJudgedInPoints(t *testing.T) {
-	values := [][]float64{{0.4, 0.05, 0.05}, {0.04, 0.01, 0.01}}
-	for u, want := range map[Unit]Judgement{Ratio: Better, Share: Unclear} {
-		row := rowFrom(metric{name: "x", unit: u}, 2, 3, func(s, seed int) float64 { return values[s][seed] })
-		if c := row.Cells[1]; c.Judgement != want || row.differs(1, 1) != 0 && want == Unclear || c.DiffLow > 0 || c.DiffHigh < 0 {
-			t.Errorf("%v: %+v", u, c)
-		}
 	}
 }
 
 // A change whose interval excludes none, but not by enough for one of many differences, is no "no difference" beside that interval.
 func TestNotClearAmongMany(t *testing.T) {
-	row := Row{Metric: "p95 elapsed", Unit: Seconds, Cells: []Cell{
-		{Values: make([]float64, 5), Mean: 95, Judgement: First},
-		{Values: make([]float64, 5), Mean: 72, Diff: -23, DiffLow: -35, DiffHigh: -8, Change: -24, ChangeLow: -37, ChangeHigh: -8, Judgement: Better},
+	row := verdict.Row{Metric: "p95 elapsed", Unit: verdict.Seconds, Cells: []verdict.Cell{
+		{Values: make([]float64, 5), Mean: 95, Judgement: verdict.First},
+		{Values: make([]float64, 5), Mean: 72, Diff: -23, DiffLow: -35, DiffHigh: -8, Change: -24, ChangeLow: -37, ChangeHigh: -8, Judgement: verdict.Better},
 	}}
-	g := Group{Subject: Subject{"queue", "light"}, Jobs: []int64{100, 100}, Rows: []Row{row}}
+	g := verdict.Group{Subject: verdict.Subject{Kind: "queue", Name: "light"}, Jobs: []int64{100, 100}, Rows: []verdict.Row{row}}
 	a := &Answer{Scheduler: 1}
-	if got, want := g.says(a, 12), "queue light may get better, which is not clear among 12 differences: p95 elapsed 95 s -> 72 s (-24 %, -37 to -8)."; got != want || len(a.Claims) > 0 {
+	if got, want := a.about(&g, 12), "queue light may get better, which is not clear among 12 differences: p95 elapsed 95 s -> 72 s (-24 %, -37 to -8)."; got != want || len(a.Claims) > 0 {
 		t.Errorf("%s %v", got, a.Claims)
 	}
-	if got := g.says(a, 1); len(a.Claims) != 1 {
+	if got := a.about(&g, 1); len(a.Claims) != 1 {
 		t.Error(got)
+	}
+}
+
+func TestSizeNames(t *testing.T) {
+	for want, g := range map[string]result.SizeGroup{"0.5 to 3.16 s": {From: 0.5, To: 3.16}, "31.6 to 100 s": {From: 31.6,
+		To: 100}, "101 to 1,234 s": {From: 100.5, To: 1234.4}} {
+		if got := SizeName(&g); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

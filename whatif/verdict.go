@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/synth"
 )
@@ -73,7 +73,7 @@ func (out *Comparison) judge() {
 		if unknown := first.Jobs.Finished > 0 && first.Metrics.Slowdown.Count == 0; unknown && m.ofAlone() || !unknown && m.ofWaits() {
 			continue
 		}
-		if out.Rows = append(out.Rows, rowOf(m.ofFinished(), out.Runs)); i < len(metrics) || m.name == deadlinesMet {
+		if out.Rows = append(out.Rows, m.rowOf(out.Runs)); i < len(metrics) || m.name == deadlinesMet {
 			out.common++
 		}
 	}
@@ -92,11 +92,11 @@ func (out *Comparison) judge() {
 	}
 	if out.doubts.Drifts {
 		for i := range out.Rows {
-			out.Rows[i].vague = true
+			out.Rows[i].Vague = true
 		}
 		for i := range out.Groups {
 			for k := range out.Groups[i].Rows {
-				out.Groups[i].Rows[k].vague = true
+				out.Groups[i].Rows[k].Vague = true
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (out *Comparison) settle() {
 		if out.alike = len(out.Seeds) > 1 && out.constant(); out.alike {
 			// A zero-width interval would claim certainty although nothing was random.
 			for r := range out.Rows {
-				out.Rows[r].unjudge()
+				out.Rows[r].Unjudge()
 			}
 		}
 		out.Notes = append(out.Notes, out.ground())
@@ -146,9 +146,9 @@ func (out *Comparison) uplinks() string {
 	if load >= shortOfLinks {
 		return ""
 	}
-	text := fmt.Sprintf("under %s the uplinks are %s loaded: jobs wait for containers, not for the network, and %s is not recommended", out.Labels()[0], Format(load, Share), out.Labels()[aware])
+	text := fmt.Sprintf("under %s the uplinks are %s loaded: jobs wait for containers, not for the network, and %s is not recommended", out.Labels()[0], verdict.Format(load, verdict.Share), out.Labels()[aware])
 	if idle >= noticedIdle {
-		text += fmt.Sprintf("; reduces that wait for maps or data hold %s of the container-time, which a later slow-start frees", Format(idle, Share))
+		text += fmt.Sprintf("; reduces that wait for maps or data hold %s of the container-time, which a later slow-start frees", verdict.Format(idle, verdict.Share))
 	}
 	return text
 }
@@ -167,19 +167,6 @@ func (out *Comparison) ground() string {
 	}
 	return fmt.Sprintf("intervals are 95 %% over %d replays that move each submission by up to %s: they cover chance, not another week (--arrivals resampled does)",
 		len(out.Seeds), unit.FormatSeconds(out.within.Seconds()))
-}
-
-// unjudge drops the intervals of a row.
-func (row *Row) unjudge() {
-	for i := range row.Cells {
-		cell := &row.Cells[i]
-		cell.forget()
-		switch cell.Judgement {
-		case Better, Worse, Differs, Unclear:
-			cell.Judgement = Unjudged
-		case First, Same, Unjudged, Apart, Missing:
-		}
-	}
 }
 
 // constant reports whether every seed gave the same figures under every scheduler.
@@ -204,103 +191,11 @@ func (out *Comparison) Labels() []string {
 	return out.labels
 }
 
-// or lists names: "queue, user or class".
-func or(names []string) string {
+// orList lists names: "queue, user or class".
+func orList(names []string) string {
 	n := len(names) - 1
 	if n == 0 {
 		return names[0]
 	}
 	return strings.Join(names[:n], ", ") + " or " + names[n]
-}
-
-// Difference formats the difference as figures, whatever it means, with its 95 % interval where that has a width.
-func (c *Cell) Difference(u Unit) string {
-	if math.IsNaN(c.Diff) {
-		return "–"
-	}
-	if c.Judgement == Apart {
-		plain := *c
-		plain.Judgement = Unjudged
-		return plain.Difference(u) + ", other jobs"
-	}
-	if math.IsNaN(c.Change) || u == Share { // of nothing there is no percentage, and a share changes by points
-		write := func(v float64) string { return signed(Format(math.Abs(v), u), v) }
-		if u == Share {
-			write = func(v float64) string { return percent(math.Round(1000*v)/10+0, 1) } // +0: no minus before 0.0
-		}
-		s := write(c.Diff)
-		if u == Share {
-			s += " points"
-		}
-		if c.DiffHigh > c.DiffLow {
-			s += " (" + write(c.DiffLow) + " to " + write(c.DiffHigh) + ")"
-		}
-		return s
-	}
-	digits := 0
-	if a, width := math.Abs(c.Change), c.ChangeHigh-c.ChangeLow; a < 9.95 || width > 1e-6 && width < 1 {
-		digits = 1
-		if a < 0.095 {
-			digits = 2
-		}
-	}
-	if c.Change > -100 && c.Change < -99.5 { // nearly all is not all
-		digits = 2
-	}
-	s := percent(c.Change, digits) + " %"
-	if low, high := percent(c.ChangeLow, digits), percent(c.ChangeHigh, digits); c.ChangeHigh > c.ChangeLow && low != high {
-		s += " (" + low + " to " + high + ")"
-	}
-	return s
-}
-
-// percent formats a change in percent with its sign, and never shows -100 % when something is left.
-func percent(v float64, digits int) string {
-	if v > 9999.5 {
-		return "over +9999"
-	}
-	s := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
-	if most := strings.TrimSuffix("99."+strings.Repeat("9", digits), "."); v > -100 && v < 0 && strings.HasPrefix(s, "100") {
-		s = most
-	}
-	return signed(s, v)
-}
-
-func signed(s string, v float64) string {
-	switch {
-	case v < 0:
-		return "-" + s
-	case v > 0:
-		return "+" + s
-	}
-	return s
-}
-
-// Format returns how the row's figures are formatted side by side: times all in one unit.
-func (row *Row) Format() func(float64) string {
-	if row.Unit != Seconds {
-		return func(v float64) string { return Format(v, row.Unit) }
-	}
-	var values []float64
-	for _, c := range row.Cells {
-		values = append(values, c.Mean)
-	}
-	return unit.ColumnOf(values).Format
-}
-
-// Format formats a figure for a person.
-func Format(v float64, u Unit) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-	switch u {
-	case Seconds:
-		return unit.FormatSeconds(v)
-	case Share:
-		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
-	}
-	if math.Abs(v) >= 1000 {
-		return report.Number(int64(math.Round(v)))
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
@@ -31,7 +32,7 @@ type Plan struct {
 	Seeds    []uint64
 	Fit      bool // run no more seeds than fit ten seconds, but MinReplays at least
 	// Touched names what each variant changes, by variant; nil: nothing in particular. The answer is about these first.
-	Touched [][]Subject
+	Touched [][]verdict.Subject
 	// Doubts are those about the history; see Doubt.
 	Doubts Doubts
 	// Pictures asks for what a report shows of the first seed's runs.
@@ -43,12 +44,6 @@ type Plan struct {
 	// Progress, if set, is called with the share of all the work that is done (negative: unknown) and the number of jobs that have
 	// finished in all runs. It must not block; several goroutines call it.
 	Progress func(done float64, jobs int64)
-}
-
-// Subject is a queue, user or class of jobs that a question is about.
-type Subject struct {
-	Kind string `json:"kind"` // queue, user or class
-	Name string `json:"name"`
 }
 
 // names are those of the variants; duplicates are made distinct.
@@ -80,12 +75,12 @@ type Comparison struct {
 	Schedulers []string
 	Seeds      []uint64
 	Runs       [][]*result.Run // by scheduler, then seed
-	Rows       []Row
-	Answers    []Answer  // what a person would repeat: one per variant, or of a single run
-	Groups     []Group   // queues, users and classes: of each kind, who loses comes first
-	Warnings   []string  // why none of this may hold; they come first
-	Notes      []string  // caveats
-	Pictures   []Picture // of the first seed, by scheduler; nil unless asked for
+	Rows       []verdict.Row
+	Answers    []Answer         // what a person would repeat: one per variant, or of a single run
+	Groups     []verdict.Group  // queues, users and classes: of each kind, who loses comes first
+	Warnings   []string         // why none of this may hold; they come first
+	Notes      []string         // caveats
+	Pictures   []report.Picture // of the first seed, by scheduler; nil unless asked for
 	// Unfinished are the schedulers under which no job finished, in at least one seed, though there were jobs: they have no figures
 	// and no verdict, and Notes says why.
 	Unfinished []string
@@ -93,7 +88,7 @@ type Comparison struct {
 
 	stay    [][][]result.Group // see pool
 	labels  []string           // of the schedulers, in sentences
-	touched [][]Subject
+	touched [][]verdict.Subject
 	common  int       // rows that all comparisons have, and the share of met deadlines
 	read    []string  // notes of the workload's reader, for the first seed
 	drawn   string    // what each seed draws for itself; "": the jobs are the same
@@ -130,7 +125,7 @@ func Compare(ctx context.Context, p Plan) (*Comparison, error) {
 	for i := range c.runs {
 		c.runs[i] = make([]*result.Run, len(p.Seeds))
 	}
-	c.pictures = make([]Picture, len(p.Variants))
+	c.pictures = make([]report.Picture, len(p.Variants))
 	if len(p.Variants) > 1 {
 		if _, err := c.cache.within(ctx); err != nil && ctx.Err() == nil {
 			return nil, fmt.Errorf("%s, seed %d: %w", c.names[0], p.Seeds[0], err)
@@ -174,7 +169,7 @@ type pool struct {
 	cache *cache
 	// Each of these is written by the goroutine that ran it.
 	runs     [][]*result.Run
-	pictures []Picture
+	pictures []report.Picture
 	stay     [][][]result.Group // by scheduler, then seed: queues without the jobs that a variant moves; nil: none moves any
 	read     []string           // notes of the first run's reader
 

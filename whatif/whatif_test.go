@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/report"
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
@@ -75,7 +76,7 @@ func (p *Plan) each(change func(*run.Spec)) {
 
 var random = workload.Lengths{Kind: workload.Exponential, A: 10 * unit.Second}
 
-func row(t *testing.T, c *Comparison, metric string) Row {
+func row(t *testing.T, c *Comparison, metric string) verdict.Row {
 	t.Helper()
 	for _, r := range c.Rows {
 		if r.Metric == metric {
@@ -83,7 +84,7 @@ func row(t *testing.T, c *Comparison, metric string) Row {
 		}
 	}
 	t.Fatalf("no metric %q", metric)
-	return Row{}
+	return verdict.Row{}
 }
 
 func TestFairHelpsShortJobs(t *testing.T) {
@@ -92,7 +93,7 @@ func TestFairHelpsShortJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := row(t, c, "median wait")
-	if got := w.Cells[1].Judgement; got != Better {
+	if got := w.Cells[1].Judgement; got != verdict.Better {
 		t.Errorf("fair's median wait is %v: %+v", got, w.Cells)
 	}
 	if len(c.Answers) != 1 || !strings.HasPrefix(c.Answers[0].Text, "fair: ") || !strings.Contains(c.Answers[0].Text, " to -") {
@@ -109,7 +110,7 @@ func TestTheSameSchedulerTwiceIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range c.Rows {
-		if r.Cells[1].Judgement != Same {
+		if r.Cells[1].Judgement != verdict.Same {
 			t.Errorf("%s: %v", r.Metric, r.Cells[1].Judgement)
 		}
 	}
@@ -172,7 +173,7 @@ func TestOneSeedHasNoInterval(t *testing.T) {
 	if len(c.Notes) != 1 || !strings.HasPrefix(c.Notes[0], "one replay: ") || strings.Contains(c.Answers[0].Text, " to ") {
 		t.Errorf("notes %q, answers %+v", c.Notes, c.Answers)
 	}
-	if w := row(t, c, "median wait"); w.Cells[1].Judgement != Unjudged || !math.IsNaN(w.Cells[1].ChangeLow) {
+	if w := row(t, c, "median wait"); w.Cells[1].Judgement != verdict.Unjudged || !math.IsNaN(w.Cells[1].ChangeLow) {
 		t.Errorf("%+v", w.Cells[1])
 	}
 }
@@ -298,58 +299,34 @@ func TestProgressReachesTheEnd(t *testing.T) {
 	}
 }
 
-func TestDifference(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		cell Cell
-		unit Unit
-		want string
-	}{
-		{Cell{Change: -43.2, ChangeLow: -48.1, ChangeHigh: -37.6, Judgement: Better}, Seconds, "-43 % (-48 to -38)"},
-		{Cell{Change: -43.2, ChangeLow: nan, ChangeHigh: nan, Judgement: Unjudged}, Seconds, "-43 %"},
-		{Cell{Change: 1.26, ChangeLow: 0.95, ChangeHigh: 1.58, Judgement: Worse}, Seconds, "+1.3 % (+0.9 to +1.6)"},
-		{Cell{Change: 0.031, ChangeLow: 0.02, ChangeHigh: 0.042, Judgement: Worse}, Seconds, "+0.03 % (+0.02 to +0.04)"},
-		{Cell{Change: 250, ChangeLow: 249.8, ChangeHigh: 250.2, Judgement: Worse}, Seconds, "+250.0 % (+249.8 to +250.2)"},
-		{Cell{Change: 250, ChangeLow: 20, ChangeHigh: 1e9, Judgement: Worse}, Seconds, "+250 % (+20 to over +9999)"},
-		{Cell{Change: -99.98, ChangeLow: -99.999, ChangeHigh: -99.7, Judgement: Better}, Seconds, "-99.98 % (-99.99 to -99.70)"},
-		{Cell{Change: -90, ChangeLow: -99.8, ChangeHigh: -12, Judgement: Better}, Seconds, "-90 % (-99 to -12)"},
-		{Cell{Change: -5, ChangeLow: -5, ChangeHigh: -5, Judgement: Better}, Seconds, "-5.0 %"},
-		{Cell{Diff: 12, DiffLow: 9, DiffHigh: 15, Change: nan, Judgement: Worse}, Seconds, "+12 s (+9 s to +15 s)"},
-	} {
-		if got := c.cell.Difference(c.unit); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
-	}
-}
-
 func TestIntervalsAgainstHandComputedExamples(t *testing.T) {
-	compare := func(a, b []float64) Cell {
+	compare := func(a, b []float64) verdict.Cell {
 		runs := make([][]*result.Run, 2)
 		for i := range a {
-			runs[0] = append(runs[0], &result.Run{Makespan: a[i]})
-			runs[1] = append(runs[1], &result.Run{Makespan: b[i]})
+			runs[0] = append(runs[0], &result.Run{Makespan: a[i], Jobs: result.JobCounts{Finished: 1}})
+			runs[1] = append(runs[1], &result.Run{Makespan: b[i], Jobs: result.JobCounts{Finished: 1}})
 		}
-		return rowOf(metric{"makespan", Seconds, false, func(r *result.Run) float64 { return r.Makespan }}, runs).Cells[1]
+		return metric{"makespan", verdict.Seconds, false, func(r *result.Run) float64 { return r.Makespan }}.rowOf(runs).Cells[1]
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-3 }
 	// Differences 1, 2, 3 have mean 2 and sd 1; t(0.975, 2) = 4.3027; half = 4.3027/sqrt(3) = 2.4841. Logarithms of the ratios
 	// without one seed: of 45/40, 44/40, 43/40, sum of squares about their mean 0.0010336; half = 4.3027 sqrt(2/3 x 0.0010336) = 0.112946.
 	c := compare([]float64{20, 20, 20}, []float64{21, 22, 23})
-	if c.Diff != 2 || !near(c.DiffHigh, 4.4841) || !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.112946)-100) || c.Judgement != Unclear {
+	if c.Diff != 2 || !near(c.DiffHigh, 4.4841) || !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.112946)-100) || c.Judgement != verdict.Unclear {
 		t.Errorf("%+v", c)
 	}
 	// Half of everything, however busy the seed: no doubt about the change, much about the difference.
 	c = compare([]float64{10, 20, 60}, []float64{5, 10, 30})
-	if !near(c.Change, -50) || c.ChangeHigh-c.ChangeLow > 1e-9 || c.Judgement != Better || c.DiffHigh-c.DiffLow < 20 {
+	if !near(c.Change, -50) || c.ChangeHigh-c.ChangeLow > 1e-9 || c.Judgement != verdict.Better || c.DiffHigh-c.DiffLow < 20 {
 		t.Errorf("%+v", c)
 	}
 	// Nothing to take a share of: the difference decides.
 	c = compare([]float64{0, 0, 0}, []float64{5, 5.1, 4.9})
-	if !math.IsNaN(c.Change) || c.Judgement != Worse {
+	if !math.IsNaN(c.Change) || c.Judgement != verdict.Worse {
 		t.Errorf("%+v", c)
 	}
 	c = compare([]float64{20, 40, 60}, []float64{21, 44, 67})
-	if !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.0610622)-100) || c.Judgement != Worse {
+	if !near(c.Change, 10) || !near(c.ChangeLow, 110*math.Exp(-0.0610622)-100) || c.Judgement != verdict.Worse {
 		t.Errorf("%+v", c)
 	}
 }
@@ -414,7 +391,7 @@ func TestMoreRows(t *testing.T) {
 	}
 	// Under fifo the short jobs wait for the long one: all but it and the first few are late.
 	row := due.row("deadlines met")
-	if fifo, fair := row.Cells[0].Mean, row.Cells[1].Mean; !(fifo < 0.5 && fair > fifo) || row.Unit != Share || !row.More {
+	if fifo, fair := row.Cells[0].Mean, row.Cells[1].Mean; !(fifo < 0.5 && fair > fifo) || row.Unit != verdict.Share || !row.More {
 		t.Errorf("%v met under fifo, %v under fair", fifo, fair)
 	}
 }

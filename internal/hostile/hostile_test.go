@@ -17,7 +17,6 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
-	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
@@ -104,7 +103,6 @@ func readers(t *testing.T) []reader {
 		{"job configuration", 32, XML(size, "configuration"), func(b []byte) { _, _ = jhist.ReadConf(bytes.NewReader(b), func(string) bool { return true }) }},
 		{"job history", 256, histories(), func(b []byte) { _, _ = new(jhist.Parser).Parse(bytes.NewReader(b)) }},
 
-		{"result", 1024, JSON(size, "by_queue", "assumptions", "refusals"), func(b []byte) { _, _ = result.ReadJSON(bytes.NewReader(b)) }},
 		{"findings", 1024, JSON(size, "studies", "seeds", "failures"), func(b []byte) { _, _ = experiment.ReadJSON(bytes.NewReader(b)) }},
 		{"journal", 512, journals(), journal(t)},
 	}

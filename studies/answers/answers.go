@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/whatif"
 )
@@ -61,7 +62,7 @@ type comparison struct {
 	} `json:"answers"`
 	Metrics []row `json:"metrics"`
 	Groups  []struct {
-		whatif.Subject
+		verdict.Subject
 		Metrics []row `json:"metrics"`
 	} `json:"groups"`
 }

@@ -3,19 +3,16 @@ package sizing
 import (
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy/hybrid"
 	"github.com/yardmaster/yardmaster/result"
-	"github.com/yardmaster/yardmaster/run"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// noticeable is the min change of a metric that a recommendation rests on.
-const noticeable = 0.01
-
-// most is the share of the work from which it is said that large jobs have most of it.
-const most = 0.8
+// mostWork is the share of the work above which the answer says that large jobs have most of it.
+const mostWork = 0.8
 
 // choose finds the best row: the one with the smallest value, if it is clearly better than no scale-up rack at all, all jobs finish
 // and the data fit.
@@ -24,7 +21,7 @@ func (a *Answer) choose(p *Plan) {
 	for i := range a.Rows[1:] {
 		r := &a.Rows[i+1]
 		d := r.Changes[p.By.Name]
-		better := !first.Finished || d.Ratio.Mean < 1-noticeable && (len(a.Seeds) == 1 || d.Sure())
+		better := !first.Finished || direction(d) < 0
 		if best := &a.Rows[a.Best]; better && r.Finished && r.Fits && (!best.Finished || r.Value(p.By.Name) < best.Value(p.By.Name)) {
 			a.Best = i + 1
 		}
@@ -39,26 +36,12 @@ func (p *Plan) against(ctx context.Context, a *Answer, sets []set) error {
 	}
 	options := p.Options
 	options.Mixed = true
-	base, runs := Row{UpRacks: best.UpRacks, OutRacks: best.OutRacks}, make([]*result.Run, len(p.Seeds))
-	var mu sync.Mutex
-	var wrong error
-	run.Each(ctx, len(runs), p.Workers, func(i int) {
-		got, _, err := p.play(ctx, p.spec(best), &base, options, p.Seeds[i], sets[i])
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			wrong = err
-		case got.Partial:
-			a.Partial = true
-		default:
-			runs[i] = got.Run
-		}
-	})
-	if wrong != nil || a.Partial || ctx.Err() != nil {
+	runs, _, err := p.playAll(ctx, a.Rows[a.Best:a.Best+1], options, sets, nil)
+	if err != nil || ctx.Err() != nil || slices.Contains(runs, nil) {
 		a.Partial = true
-		return wrong
+		return err
 	}
+	var base Row
 	base.fill(runs, make([]hybrid.Counts, len(runs)), nil)
 	a.Base = map[string]result.Difference{}
 	for _, m := range Metrics {
@@ -69,8 +52,8 @@ func (p *Plan) against(ctx context.Context, a *Answer, sets []set) error {
 	return nil
 }
 
-// say puts the answer into words. It says "Buy" only on several seeds, and only where p95 does not clearly rise.
-func (a *Answer) say(p *Plan) {
+// phrase puts the answer into words. It says "Buy" only on several seeds, and only where p95 does not clearly rise.
+func (a *Answer) phrase(p *Plan) {
 	name, first, best := p.By.Name, &a.Rows[0], &a.Rows[a.Best]
 	machines := fmt.Sprintf("%s of %s", unit.Count(int64(best.UpRacks), "rack"), unit.Count(int64(p.Up.Machines), "scale-up machine"))
 	one := len(a.Seeds) == 1
@@ -85,7 +68,7 @@ func (a *Answer) say(p *Plan) {
 		a.Sentence = fmt.Sprintf("Buy %s: without them, some jobs do not finish. %s.%s", machines, values(best, p.By), a.words(best, p.By))
 	case a.Best > 0 && one:
 		a.Sentence = tooLittle + fmt.Sprintf("With it, %s are best. At the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
-	case a.Best > 0 && worse(best.Changes["p95"]):
+	case a.Best > 0 && direction(best.Changes["p95"]) > 0:
 		a.Sentence = fmt.Sprintf("Mixed: with %s, at the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
 	case a.Best > 0:
 		a.Sentence = fmt.Sprintf("Buy %s: at the same price, %s.%s", machines, changed(first, best, p.By), a.words(best, p.By))
@@ -96,7 +79,7 @@ func (a *Answer) say(p *Plan) {
 		a.Sentence = fmt.Sprintf("Buy no scale-up machines: none of the mixes has a clearly shorter %s than %s of scale-out machines alone, %s.",
 			p.By.Title, unit.Count(int64(first.OutRacks), "rack"), unit.FormatSeconds(first.Value(name)))
 	}
-	if a.LargeWork > most && !a.Partial {
+	if a.LargeWork > mostWork && !a.Partial {
 		a.Sentence += fmt.Sprintf(" Large jobs have %.0f %% of the work, and scale-up machines in place of scale-out machines cost them capacity, which no scheduler can give back.", 100*a.LargeWork)
 	}
 	full := 0
@@ -112,8 +95,17 @@ func (a *Answer) say(p *Plan) {
 
 const tooLittle = "One seed is too little to buy by: give --seeds 5. "
 
-// worse says whether a metric rises, noticeably and beyond its interval.
-func worse(d result.Difference) bool { return d.Ratio.Mean > 1+noticeable && d.Sure() }
+// direction is -1 if a metric falls, noticeably and beyond its interval, 1 if it rises so, and 0 otherwise. Of one seed, which has no interval, it
+// may say that a metric falls.
+func direction(d result.Difference) int {
+	switch j := verdict.Of(&d, false); {
+	case d.Ratio.Mean < 1-verdict.Noticeable && (j == verdict.Better || j == verdict.Unjudged):
+		return -1
+	case d.Ratio.Mean > 1+verdict.Noticeable && j == verdict.Worse:
+		return 1
+	}
+	return 0
+}
 
 // words are what belongs to a recommendation: the change of p95, if the metric is another, and what hybrid does against its base
 // scheduler on the same machines.
@@ -130,13 +122,7 @@ func (a *Answer) words(best *Row, by Metric) (text string) {
 	if !ok {
 		return text
 	}
-	against := "no shorter"
-	switch {
-	case d.Ratio.Mean < 1-noticeable && (d.Sure() || !d.Ratio.Known):
-		against = "shorter"
-	case worse(d):
-		against = "longer"
-	}
+	against := [...]string{"shorter", "no shorter", "longer"}[1+direction(d)]
 	return text + fmt.Sprintf(" On the same machines the %s is %s under hybrid than under its base scheduler with all jobs on all machines: %s.",
 		by.Title, against, change(d))
 }
@@ -151,8 +137,8 @@ func changed(first, best *Row, m Metric) string {
 	if d.Ratio.Mean > 1 {
 		verb = "rises"
 	}
-	from, to := unit.FormatSeconds(first.Value(m.Name)), unit.FormatSeconds(best.Value(m.Name))
-	return fmt.Sprintf("the %s %s from %s to %s (%s)", m.Title, verb, from, to, change(d))
+	before, after := unit.FormatSeconds(first.Value(m.Name)), unit.FormatSeconds(best.Value(m.Name))
+	return fmt.Sprintf("the %s %s from %s to %s (%s)", m.Title, verb, before, after, change(d))
 }
 
 func change(d result.Difference) string {

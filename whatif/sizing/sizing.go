@@ -255,7 +255,7 @@ func Run(ctx context.Context, p Plan) (*Answer, error) {
 	if err := p.against(ctx, a, sets); err != nil {
 		return nil, err
 	}
-	a.say(&p)
+	a.phrase(&p)
 	return a, nil
 }
 
@@ -307,42 +307,23 @@ func (p *Plan) learn(ctx context.Context, a *Answer, label *Labeller, s set) err
 // simulate runs every mix with every seed.
 func (p *Plan) simulate(ctx context.Context, a *Answer, sets []set) error {
 	n := len(p.Seeds)
-	runs, counts := make([]*result.Run, len(a.Rows)*n), make([]hybrid.Counts, len(a.Rows)*n)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var mu sync.Mutex
-	done, wrong := 0, error(nil)
-	specs := make([]run.Spec, len(a.Rows))
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		specs[i] = p.spec(r)
+		spec := p.spec(r)
 		c := Build(p.Up, p.Out, r.UpRacks, r.OutRacks, p.Network) // built again for its runs: all mixes at once may be large
 		if err := c.Validate(); err != nil {
 			return err
 		}
-		if specs[i].Model.Placement != p.Spec.Model.Placement && r.UpRacks == 1 {
+		if spec.Model.Placement != p.Spec.Model.Placement && r.UpRacks == 1 {
 			a.Assumed = append(a.Assumed, "with scale-up machines, two replicas of each block are on two machines of a scale-out rack and one on a scale-up machine")
 		}
-		if err := p.store(a, r, c, &specs[i].Model); err != nil {
+		if err := p.store(a, r, c, &spec.Model); err != nil {
 			return err
 		}
 	}
-	run.Each(ctx, len(runs), p.Workers, func(i int) {
-		got, count, err := p.play(ctx, specs[i/n], &a.Rows[i/n], p.Options, p.Seeds[i%n], sets[i%n])
-		mu.Lock()
-		defer mu.Unlock()
-		if done++; err != nil {
-			wrong = errors.Join(wrong, err)
-			stop(err)
-		} else if !got.Partial {
-			runs[i], counts[i] = got.Run, count
-		}
-		if p.Progress != nil {
-			p.Progress(float64(done) / float64(len(runs)))
-		}
-	})
-	if wrong != nil {
-		return wrong
+	runs, counts, err := p.playAll(ctx, a.Rows, p.Options, sets, p.Progress)
+	if err != nil {
+		return err
 	}
 	for i := range a.Rows {
 		if slices.Contains(runs[i*n:(i+1)*n], nil) {
@@ -357,6 +338,32 @@ func (p *Plan) simulate(ctx context.Context, a *Answer, sets []set) error {
 	return nil
 }
 
+// playAll runs rows with every seed, several runs at once. The runs of the i-th row are those from i times the number of seeds on; one that was
+// stopped is nil.
+func (p *Plan) playAll(ctx context.Context, rows []Row, options hybrid.Options, sets []set, progress func(done float64)) (runs []*result.Run, counts []hybrid.Counts, failed error) {
+	n := len(p.Seeds)
+	runs, counts = make([]*result.Run, len(rows)*n), make([]hybrid.Counts, len(rows)*n)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var mu sync.Mutex
+	done := 0
+	run.Each(ctx, len(runs), p.Workers, func(i int) {
+		got, count, err := p.play(ctx, &rows[i/n], options, p.Seeds[i%n], sets[i%n])
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; err != nil {
+			failed = errors.Join(failed, err)
+			stop()
+		} else if !got.Partial {
+			runs[i], counts[i] = got.Run, count
+		}
+		if progress != nil {
+			progress(float64(done) / float64(len(runs)))
+		}
+	})
+	return runs, counts, failed
+}
+
 // spec is what the runs of a row share.
 func (p *Plan) spec(r *Row) run.Spec {
 	s := p.Spec
@@ -368,9 +375,10 @@ func (p *Plan) spec(r *Row) run.Spec {
 }
 
 // play is one run of a row.
-func (p *Plan) play(ctx context.Context, s run.Spec, r *Row, options hybrid.Options, seed uint64, of set) (*run.Record, hybrid.Counts, error) {
+func (p *Plan) play(ctx context.Context, r *Row, options hybrid.Options, seed uint64, jobs set) (*run.Record, hybrid.Counts, error) {
+	s := p.spec(r)
 	s.Cluster = Build(p.Up, p.Out, r.UpRacks, r.OutRacks, p.Network)
-	s.Seed, s.Workload = seed, run.Jobs(of.jobs)
+	s.Seed, s.Workload = seed, run.Jobs(jobs.jobs)
 	var order *hybrid.Order
 	s.Scheduler = run.Scheduler{Name: hybrid.Entry.Name, New: func() (policy.Policy, error) {
 		made, err := hybrid.New(options)

@@ -156,7 +156,7 @@ func TestSentences(t *testing.T) {
 		if a.Best > 0 {
 			a.Base = map[string]result.Difference{"mean": result.Paired(base[:c.seeds], c.row.Values["mean"])}
 		}
-		a.say(&p)
+		a.phrase(&p)
 		if !strings.HasPrefix(a.Sentence, c.want) {
 			t.Errorf("%s: %s", name, a.Sentence)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/result"
+	"github.com/yardmaster/yardmaster/result/verdict"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
 	"github.com/yardmaster/yardmaster/whatif/goal"
@@ -103,7 +104,7 @@ func (s *search) answer(ctx context.Context) (*Answer, error) {
 	}
 	list := s.finalists()
 	if len(list) > 0 {
-		a.Best = s.at(list[0], len(h.Search)).ratio - 1
+		a.Best = s.scoreOn(list[0], len(h.Search)).ratio - 1
 	}
 	var chosen *trial
 	var err error
@@ -219,7 +220,7 @@ func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
 	} else if len(a.Expected) == 0 || a.Expected[0].Bound != "" {
 		a.Refuted = append(a.Refuted, fmt.Sprintf("%s: no job finishes there", s.judge[0].Goal))
 	}
-	a.Searched = s.at(t, len(s.History.Search)).ratio - 1
+	a.Searched = s.scoreOn(t, len(s.History.Search)).ratio - 1
 	if a.Found = len(a.Refuted) == 0; a.Found {
 		a.Edits, a.Changes, a.Settings = t.changes, words(t.changes), s.Space.settings(t.changes)
 	}
@@ -228,11 +229,7 @@ func (s *search) confirm(ctx context.Context, a *Answer, t *trial) error {
 
 // Words is a change with its interval: "-41 % (-45 to -37)".
 func (f *Figure) Words() string {
-	text := fmt.Sprintf("%+.1f %%", f.Percent[0])
-	if f.Known {
-		text += fmt.Sprintf(" (%+.1f to %+.1f)", f.Percent[1], f.Percent[2])
-	}
-	return text
+	return verdict.Percent(f.Percent[0], f.Percent[1], f.Percent[2], f.Known)
 }
 
 func (s *search) sentence(a *Answer) string {

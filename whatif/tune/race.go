@@ -9,8 +9,8 @@ import (
 	"github.com/yardmaster/yardmaster/run"
 )
 
-// most moves the n trials with the least of a figure to the front.
-func most(list []*trial, n int, of func(*trial) float64) {
+// bringForward moves the n trials with the smallest figures to the front, in order.
+func bringForward(list []*trial, n int, of func(*trial) float64) {
 	for i := range min(n, len(list)) {
 		k := i
 		for j := i + 1; j < len(list); j++ {
@@ -38,14 +38,14 @@ func (s *search) race(ctx context.Context, fresh []*trial, promote [2]int) error
 		}
 		bar, hope := s.bar(parent, rung)
 		fresh = slices.DeleteFunc(slices.Clone(fresh), func(t *trial) bool {
-			m := s.at(t, rung)
+			m := s.scoreOn(t, rung)
 			return m.merit() > bar && m.promise() > hope || s.known(t, rung)
 		})
 		n := min(promote[min(i+3-len(s.rungs), 1)], len(fresh))
 		third := n / 3
-		most(fresh, n-2*third, func(t *trial) float64 { return s.at(t, rung).merit() })
-		most(fresh[n-2*third:], third, func(t *trial) float64 { return s.judge.score(t.seen[:rung], 0).merit() }) // without slack
-		most(fresh[n-third:], third, func(t *trial) float64 { return s.at(t, rung).promise() })
+		bringForward(fresh, n-2*third, func(t *trial) float64 { return s.scoreOn(t, rung).merit() })
+		bringForward(fresh[n-2*third:], third, func(t *trial) float64 { return s.judge.score(t.seen[:rung], 0).merit() }) // without slack
+		bringForward(fresh[n-third:], third, func(t *trial) float64 { return s.scoreOn(t, rung).promise() })
 		fresh = fresh[:n]
 	}
 	return nil
@@ -59,7 +59,7 @@ func (s *search) bar(of []*trial, rung int) (merit, promise float64) {
 	}
 	merit, promise = math.Inf(-1), math.Inf(1)
 	for k, t := range of {
-		m := s.at(t, min(rung, len(t.seen)))
+		m := s.scoreOn(t, min(rung, len(t.seen)))
 		if k < parents {
 			merit = max(merit, m.merit())
 		}
@@ -101,7 +101,7 @@ func (s *search) try(ctx context.Context, trials []*trial, parts []*Part) ([][]o
 	if s.Progress != nil {
 		best := 0.0
 		if list := s.finalists(); len(list) > 0 {
-			best = s.at(list[0], len(s.History.Search)).ratio - 1
+			best = s.scoreOn(list[0], len(s.History.Search)).ratio - 1
 		}
 		s.Progress(min(1, s.spent/s.budget()), best)
 	}
@@ -110,11 +110,11 @@ func (s *search) try(ctx context.Context, trials []*trial, parts []*Part) ([][]o
 
 // known reports whether a candidate that went further did the same: they differ in what nobody feels.
 func (s *search) known(t *trial, rung int) bool {
-	return slices.ContainsFunc(s.trials, func(o *trial) bool { return len(o.seen) > rung && s.at(o, rung) == s.at(t, rung) })
+	return slices.ContainsFunc(s.trials, func(o *trial) bool { return len(o.seen) > rung && s.scoreOn(o, rung) == s.scoreOn(t, rung) })
 }
 
 // finalists are the candidates that keep every bound on all days in all replays and improve the goal, best first.
 func (s *search) finalists() []*trial {
 	all := len(s.History.Search)
-	return slices.DeleteFunc(s.best(), func(t *trial) bool { return len(t.seen) < all || !s.at(t, all).better() })
+	return slices.DeleteFunc(s.best(), func(t *trial) bool { return len(t.seen) < all || !s.scoreOn(t, all).better() })
 }

@@ -69,7 +69,7 @@ func (s *search) simplify(ctx context.Context, t *trial) (simple *trial, effects
 		if err := s.climb(ctx, []*trial{simple}, all); err != nil {
 			return nil, nil, err
 		}
-		if mark := s.at(simple, all); mark.kept() && mark.ratio <= s.at(t, all).ratio+needless {
+		if mark := s.scoreOn(simple, all); mark.kept() && mark.ratio <= s.scoreOn(t, all).ratio+needless {
 			for _, u := range idle {
 				effects[u].Needed = false
 			}
@@ -91,7 +91,7 @@ func (s *search) alone(unit []int) Effect {
 		for i, u := range t.point {
 			only = only && (math.IsNaN(u) || slices.Contains(unit, i))
 		}
-		if only && (best == nil || s.at(t, 1).merit() < s.at(best, 1).merit()) {
+		if only && (best == nil || s.scoreOn(t, 1).merit() < s.scoreOn(best, 1).merit()) {
 			best = t
 		}
 	}

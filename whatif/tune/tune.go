@@ -234,8 +234,8 @@ const errorsKept = 1
 // slack is by how much a bound may be broken in the first runs of a candidate: a single run is off by about as much.
 const slack = 0.05
 
-// at scores a trial by the first parts of the search.
-func (s *search) at(t *trial, parts int) score {
+// scoreOn scores a trial by the first parts of the search.
+func (s *search) scoreOn(t *trial, parts int) score {
 	if parts == len(s.History.Search) {
 		return s.judge.score(t.seen[:parts], errorsKept)
 	}
@@ -248,7 +248,7 @@ func (s *search) at(t *trial, parts int) score {
 func (s *search) best() []*trial {
 	list := slices.Clone(s.trials)
 	slices.SortStableFunc(list, func(a, b *trial) int {
-		return cmp.Or(len(b.seen)-len(a.seen), cmp.Compare(s.at(a, len(a.seen)).merit(), s.at(b, len(b.seen)).merit()))
+		return cmp.Or(len(b.seen)-len(a.seen), cmp.Compare(s.scoreOn(a, len(a.seen)).merit(), s.scoreOn(b, len(b.seen)).merit()))
 	})
 	return list
 }
@@ -257,6 +257,6 @@ func (s *search) best() []*trial {
 func (s *search) parents() []*trial {
 	list := s.best()
 	n := min(parents, len(list))
-	most(list[n:], promising, func(t *trial) float64 { return s.at(t, len(t.seen)).promise() })
+	bringForward(list[n:], promising, func(t *trial) float64 { return s.scoreOn(t, len(t.seen)).promise() })
 	return list[:min(n+promising, len(list))]
 }
