@@ -114,7 +114,7 @@ func OpenFor(ctx context.Context, dir string, notice func(format string, args ..
 
 // RestoreAll restores from several journals, one after the other; restore is nil: what they have open is only listed. It returns how many changes were open, and
 // the journals that have none.
-func RestoreAll(dirs []string, restore func(dir string) error, print func(format string, args ...any), fail func(error)) (found int, closed []Closed) {
+func RestoreAll(dirs []string, restore func(dir string) error, say func(format string, args ...any), fail func(error)) (found int, closed []Closed) {
 	for _, dir := range dirs {
 		lines, open, err := live.ReadJournal(dir)
 		var damaged *live.DamagedError
@@ -130,9 +130,9 @@ func RestoreAll(dirs []string, restore func(dir string) error, print func(format
 		case restore != nil:
 			err = restore(dir) // it reports damage, too
 		default:
-			print("%s", dir)
+			say("%s", dir)
 			for _, e := range open {
-				print("  %v: set to %v at %s, will be restored to %v", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
+				say("  %v: set to %v at %s, will be restored to %v", e.Knob, e.New, e.At.Local().Format("2006-01-02 15:04:05"), e.Original)
 			}
 		}
 		if err != nil {

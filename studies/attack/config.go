@@ -63,11 +63,11 @@ func untouched(t *trial, _ []string) {
 	}
 }
 
-// record is the file of prepare.
+// record is prepare's journal.
 func (t *trial) record() string {
-	names, _ := filepath.Glob(filepath.Join(t.journal(), "yarn_*.json")) // the pattern is sound
+	names, _ := filepath.Glob(filepath.Join(t.journal(), "yarn_*", "journal.jsonl")) // the pattern is sound
 	if len(names) != 1 {
-		t.harm("prepare has left %d records", len(names))
+		t.harm("prepare has left %d journals", len(names))
 		return filepath.Join(t.dir, "none")
 	}
 	return names[0]
@@ -90,18 +90,20 @@ func editedRecord(t *trial, _ []string) {
 	old, err := os.ReadFile(file)
 	t.must(err)
 	now := t.settings()
-	name := strings.Index(string(old), `"user-limit-factor"`)
+	name := strings.Index(string(old), `\"user-limit-factor\"`)
 	if name < 0 || !t.must(err) {
 		t.harm("the record does not have the old settings: %.300s", old)
 		return
 	}
-	t.must(os.WriteFile(file, []byte(string(old[:name])+strings.Replace(string(old[name:]), `"3"`, `"1"`, 1)), 0o600))
+	t.must(os.WriteFile(file, []byte(string(old[:name])+strings.Replace(string(old[name:]), `\"3\"`, `\"1\"`, 1)), 0o600))
 	t.wants(1, t.yarn("undo"))
 	if t.settings() != now {
 		t.harm("it wrote what the edited record says: %s", difference(now, t.settings()))
 		t.set("root.batch.user-limit-factor", "3")
 		return
 	}
+	t.wants(1, t.yarn("undo")) // until a person has looked
+	t.must(os.Remove(filepath.Join(filepath.Dir(file), "journal.damaged.1.jsonl")))
 	t.must(os.WriteFile(file, old, 0o600))
 	t.wants(0, t.yarn("undo"))
 }

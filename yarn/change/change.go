@@ -132,13 +132,14 @@ func (p *Plan) Validate(ctx context.Context, c *rest.Client) (judged bool, err e
 		return false, nil
 	}
 	err = c.ValidateScheduler(ctx, yard.Change(p.New, "")) // since Hadoop 3.3, with a configuration store
-	if errors.Is(err, rest.ErrNotFound) {
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, rest.ErrNotFound):
 		return false, nil
-	}
-	if err != nil {
+	default:
 		return false, fmt.Errorf("the ResourceManager would not take it: %w", err)
 	}
-	return true, nil
 }
 
 // Version is that of the configuration; 0: unknown.

@@ -128,7 +128,7 @@ func (p *player) command(words []string) error {
 func (p *player) at(d time.Duration, what string, args []string) error {
 	w := p.w
 	targets := map[string]*func() error{"read": &w.readErr, "write": &w.writeErr, "check": &w.forceErr, "sample": &w.snapErr}
-	do := func() {}
+	var do func()
 	switch target := targets[what]; {
 	case what == "stop":
 		ctx, cancel := context.WithCancel(p.ctx)
@@ -170,7 +170,7 @@ func (p *player) at(d time.Duration, what string, args []string) error {
 func (p *player) judge(time.Duration) (string, error) { return p.broken, nil }
 
 // run steps a machine, and prints what happens.
-func (p *player) run(title string, make func(*Journal) (*Machine, error), end func()) {
+func (p *player) run(title string, create func(*Journal) (*Machine, error), end func()) {
 	w := p.w
 	p.printf("== %s", title)
 	if w.judge == nil {
@@ -181,7 +181,7 @@ func (p *player) run(title string, make func(*Journal) (*Machine, error), end fu
 	var asked *Request
 	killed := w.survive(killAt, false, func() {
 		j := w.journal()
-		m, err := make(j.Journal)
+		m, err := create(j.Journal)
 		if err != nil {
 			w.t.Fatal(err)
 		}
