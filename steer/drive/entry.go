@@ -123,16 +123,22 @@ func (e *Entry) check() error {
 	for _, v := range append(slices.Clone(e.Ours), deref(e.Original), deref(e.Old), deref(e.New)) {
 		texts = append(texts, v.Text, v.Mark)
 	}
+	longest := LongestText
+	if e.Stands() {
+		longest = longestLayout
+	}
 	for _, s := range texts {
-		if len(s) > LongestText || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(s) > longest || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return fmt.Errorf("%.60q is no name and no value", s)
 		}
 	}
 	return nil
 }
 
-// LongestText exceeds the length of any name or value that a scheduler accepts, and of a layout of queues.
-const LongestText = 1 << 16
+// LongestText exceeds the length of any name or value that a scheduler accepts.
+const LongestText = 4096
+
+const longestLayout = 1 << 16
 
 // Layout is the property of a queue with others made beside it. Such a change is to stand: it is open until its operator takes it back, and nothing that a
 // driver left behind.
