@@ -141,7 +141,7 @@ conformance() { "$dir/bin/$side/studies" conform --offline --scenario all --reco
 play conformance conformance
 reproduce() {
   local program=studies
-  ! "$dir/bin/$side/yardmaster" reproduce --help >/dev/null 2>&1 || program=yardmaster # until November 2026
+  [ -d "${root[$side]}/studies" ] || program=yardmaster # until November 2026
   "$dir/bin/$side/$program" reproduce "$@"
 }
 for study in capacity marp; do play reproduce/$study reproduce $study --seeds 3 --json figures.json; done
