@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/yardmaster/yardmaster/internal/term"
-	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
 // console is standard output. It is buffered, and the first error is kept for the end: the verbs
@@ -52,14 +51,6 @@ func (c *console) Flush() error {
 func show(w io.Writer) {
 	if c, ok := w.(*console); ok {
 		_ = c.Flush() // the error is kept for the end
-	}
-}
-
-// sayCuts says which applications were not read as the ResourceManager sent them, each once; said counts them.
-func sayCuts(c *rest.Client, said *int, say func(format string, args ...any)) {
-	for _, text := range c.Cuts(*said) {
-		say("Note: %s.", text)
-		*said++
 	}
 }
 

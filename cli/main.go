@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/scenario"
@@ -120,7 +121,7 @@ func run(ctx context.Context, known *scenario.Catalogue, args []string) int {
 	}
 	if lost != nil {
 		if !errors.Is(lost, syscall.EPIPE) { // the reader has gone
-			_ = tell(fmt.Errorf("cannot write to standard output: %w", reason(lost)))
+			_ = tell(fmt.Errorf("cannot write to standard output: %w", securefile.Cause(lost)))
 		}
 		code = max(code, exitFailed)
 	}

@@ -86,20 +86,7 @@ func cannotWrite(path string, err error) error {
 	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot write %s: there is no folder %s", path, dir)
 	}
-	return fmt.Errorf("cannot write %s: %w", path, reason(err))
-}
-
-// reason is the system's error, without the operation and the path.
-func reason(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return p.Err
-	case errors.As(err, &l):
-		return l.Err
-	}
-	return err
+	return fmt.Errorf("cannot write %s: %w", path, securefile.Cause(err))
 }
 
 // write writes the whole file or nothing.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
@@ -166,7 +167,7 @@ func writeFolder(folder *result.Folder, dir string, run *result.Run) error {
 		err = folder.WriteResult(run)
 	}
 	if err != nil {
-		return fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+		return fmt.Errorf("out: cannot write into %s: %w", dir, securefile.Cause(err))
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func newFolder(ctx context.Context, dir string) (*result.Folder, error) {
 	}
 	folder, err := result.NewFolder(dir)
 	if err != nil {
-		return nil, fmt.Errorf("out: cannot write into %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("out: cannot write into %s: %w", dir, securefile.Cause(err))
 	}
 	leftoversOf(ctx).add(paths...)
 	return folder, nil

@@ -183,7 +183,7 @@ func yarnSteer(cmd *cobra.Command, f *steerFlags) error {
 	cuts := 0
 	o.Observe = func(e drive.Event) {
 		log.event(&e)
-		sayCuts(client, &cuts, notice)
+		client.SayCuts(&cuts, notice)
 	}
 	return f.describe(ctx, y, policy, dir).Run(ctx, o, f.lasts, f.listen, count.Sent, notice)
 }

@@ -272,3 +272,14 @@ func Reserve(f *os.File, size int64) error { return reserve(f, size) }
 
 // Exchange swaps two files of one folder atomically. If the system or the file system cannot, the error is an [errors.ErrUnsupported].
 func Exchange(a, b string) error { return exchange(a, b) }
+
+// Cause is the reason of an error about a file whose name is said already.
+func Cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
+}

@@ -99,7 +99,7 @@ func (g *guard) start() error {
 	}
 	if err != nil {
 		w.Close() // one that has started has nothing to do
-		return fmt.Errorf("cannot start the guard: %w", cause(err))
+		return fmt.Errorf("cannot start the guard: %w", securefile.Cause(err))
 	}
 	g.cmd, g.pipe, g.ended = cmd, w, make(chan struct{})
 	_ = g.tell(g.word) // it has just started

@@ -31,7 +31,7 @@ func (e *LostError) Error() string {
 	}
 	old := "What the values were before is not known here"
 	if path := filepath.Join(e.Dir, RecordFile); exists(path) {
-		old = "If \"yarn apply\" made the change, " + path + " has the old values"
+		old = path + " has the old values of changes that were tried"
 	}
 	return fmt.Sprintf("the journal %s has nothing to restore, but %s says that a change of it was not restored: %s. So the journal was emptied, "+
 		"cut short or removed. %s. Set the values that you want by hand, then remove the markers (%s): \"Two steerers of one queue\" in docs/who-restores-when.md says how",

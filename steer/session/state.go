@@ -107,7 +107,7 @@ func noteArgs(dir string, args []string) error {
 		err = securefile.WriteFile(filepath.Join(dir, ArgsFile), append(text, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write into the journal's folder %s: %w", dir, cause(err))
+		return fmt.Errorf("cannot write into the journal's folder %s: %w", dir, securefile.Cause(err))
 	}
 	return nil
 }
@@ -131,17 +131,6 @@ func ReadArgs(dir string) ([]string, error) {
 		return nil, fmt.Errorf("how to restore is not known from %s: %w", path, err)
 	}
 	return a.Args, nil
-}
-
-// cause is the reason of an error about a file whose name is known.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	if l, ok := errors.AsType[*os.LinkError](err); ok {
-		return l.Err
-	}
-	return err
 }
 
 var hashed = regexp.MustCompile(`^[0-9]+-[0-9a-f]{64}$`)

@@ -122,10 +122,7 @@ func (a *run) replan(ctx context.Context) error {
 
 func (a *run) list(ctx context.Context, from time.Time) (list []watch.App, err error) {
 	err = a.ask(ctx, func(in context.Context) (err error) { list, err = watch.List(in, a.Client, from); return err })
-	for _, text := range a.Client.Cuts(a.cuts) {
-		a.Trial.Say("Note: %s.", text)
-		a.cuts++
-	}
+	a.Client.SayCuts(&a.cuts, a.Trial.Say)
 	return list, err
 }
 

@@ -157,12 +157,7 @@ func (t *tree) evacuate(ctx context.Context) error {
 
 // moveBack moves the applications of the new queues, and counts those that remain.
 func (t *tree) moveBack(ctx context.Context) (left int, failed error) {
-	defer func() {
-		for _, text := range t.client.Cuts(t.cuts) {
-			t.tell("Note: %s.", text)
-			t.cuts++
-		}
-	}()
+	defer func() { t.client.SayCuts(&t.cuts, t.tell) }()
 	for a, err := range t.client.Apps(ctx, rest.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}}) {
 		if err != nil {
 			return left, err

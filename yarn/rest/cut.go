@@ -80,6 +80,14 @@ func (c *Client) Cuts(n int) (texts []string) {
 	return texts
 }
 
+// SayCuts says which applications were not read as the ResourceManager sent them, each once; said counts them.
+func (c *Client) SayCuts(said *int, say func(format string, args ...any)) {
+	for _, text := range c.Cuts(*said) {
+		say("Note: %s.", text)
+		*said++
+	}
+}
+
 // cutter passes on JSON and drops what its texts have beyond a number of bytes. A text is cut between characters, never inside an
 // escape.
 type cutter struct {
