@@ -128,18 +128,17 @@ func (p *Plan) Queues() (names []string) {
 
 // Validate lets the ResourceManager judge the change; false: it cannot. The new content has been read and checked here in any case.
 func (p *Plan) Validate(ctx context.Context, c *rest.Client) (judged bool, err error) {
-	if p.Immutable != nil {
-		return false, nil
+	mutable := p.Immutable == nil
+	if mutable { // since Hadoop 3.3, with a configuration store
+		err = c.ValidateScheduler(ctx, yard.Change(p.New, ""))
 	}
-	err = c.ValidateScheduler(ctx, yard.Change(p.New, "")) // since Hadoop 3.3, with a configuration store
 	switch {
-	case err == nil:
-		return true, nil
 	case errors.Is(err, rest.ErrNotFound):
 		return false, nil
-	default:
+	case err != nil:
 		return false, fmt.Errorf("the ResourceManager would not take it: %w", err)
 	}
+	return mutable, nil
 }
 
 // Version is that of the configuration; 0: unknown.
