@@ -119,7 +119,7 @@ func newSetter(p *port, scheme Scheme, j *Journal, k Knob) *driver {
 	j.rebase(p.now())
 	n := &knob{k: k, since: p.now()}
 	r := Rules{Scheme: scheme, Journal: j, Act: true}.withDefaults()
-	return &driver{port: p, Rules: r, start: p.now(), mode: "act", knobs: map[Knob]*knob{k: n}, order: []*knob{n}}
+	return &driver{port: p, Rules: r, start: p.now(), mode: "act", knobs: map[Knob]*knob{k: n}, order: []*knob{n}, missing: map[Knob]absence{}}
 }
 
 func (d *driver) set(expected, v Value, why string) error {

@@ -15,7 +15,6 @@ type Trial struct {
 	Samples  int           // in that time, evenly spaced
 	Silence  time.Duration // without a measurement, after which the old value is restored
 	Keep     bool          // the change stays if the machine is told to stop meanwhile
-	Restore  time.Duration // timeout for restoring; 0: 30 s
 	Reason   string        // of the change, for the journal
 
 	Outcome Outcome // of a finished machine
@@ -45,7 +44,8 @@ const minGap = 200 * time.Millisecond
 func NewTrial(scheme Scheme, j *Journal, t *Trial) *Machine {
 	return machine(func(p *port) error {
 		t.Outcome = NotMade
-		err := newSetter(p, scheme, j, t.Knob).set(t.Old, t.New, t.Reason)
+		d := newSetter(p, scheme, j, t.Knob)
+		err := d.set(t.Old, t.New, t.Reason)
 		switch {
 		case err == nil:
 			t.Outcome, t.Why = t.watch(p)
@@ -55,8 +55,8 @@ func NewTrial(scheme Scheme, j *Journal, t *Trial) *Machine {
 		default:
 			t.Outcome, t.Why = RolledBack, err.Error()
 		}
-		p.until = p.now().Add(cmp.Or(t.Restore, 30*time.Second))
-		r := &recovery{port: p, id: scheme.Identity(), journal: j, goneFor: goneFor, missing: map[Knob]absence{}}
+		p.until = p.now().Add(d.Restore)
+		r := d.recovery()
 		if t.Outcome == Stays {
 			if err := r.release(t.Knob, cmp.Or(t.Why, string(Stays))); err != nil {
 				t.Outcome, t.Why = RolledBack, "it could not be completed: "+err.Error()
@@ -81,9 +81,10 @@ func NewTrial(scheme Scheme, j *Journal, t *Trial) *Machine {
 func (t *Trial) watch(p *port) (outcome Outcome, why string) {
 	began := p.now()
 	good, others := began, 0
+	samples := max(t.Samples, 1)
 	for n := 1; t.Length > 0; n++ {
-		gap := t.Length / time.Duration(t.Samples)
-		due := began.Add(t.Length * time.Duration(n) / time.Duration(t.Samples))
+		gap := t.Length / time.Duration(samples)
+		due := began.Add(t.Length * time.Duration(n) / time.Duration(samples))
 		p.ask(Request{Op: Wait, Until: latest(due, p.now().Add(max(gap/2, minGap)))})
 		switch {
 		case p.isLost():

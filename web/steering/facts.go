@@ -65,14 +65,14 @@ func (s *Start) Found() ([]Fact, About) {
 // Run drives with a page: it prints what there is to know, and drives for a while or, with 0, until it is told to stop. requests counts those to the scheduler.
 func (s *Start) Run(ctx context.Context, o live.Options, lasts time.Duration, listen string, requests func() int64, notice func(format string, args ...any)) error {
 	found, about := s.Found()
-	board := New(about, Open(o.Journal))
+	board := New(about, wouldRestore(o.Journal))
 	o.Engine = board.Measure(o.Engine, requests)
 	observe := o.Observe
 	o.Observe = func(e drive.Event) {
 		board.Observe(e) // first: the page is up to date when the line is printed
 		observe(e)
 	}
-	end, page := board.Listen(ctx, listen, notice)
+	end, page := board.listen(ctx, listen, notice)
 	defer end()
 	for _, fact := range found {
 		notice("%-12s %s", fact.Label+":", fact.Value)
@@ -114,8 +114,8 @@ func (s *Start) describe(add func(label, format string, args ...any), describer 
 	}
 }
 
-// Open lists what a journal would restore; nil: there is no journal. The driver, which alone writes the journal, calls it.
-func Open(j *drive.Journal) func() []Kept {
+// wouldRestore lists what a journal would restore; nil: there is no journal. The driver, which alone writes the journal, calls it.
+func wouldRestore(j *drive.Journal) func() []Kept {
 	if j == nil {
 		return nil
 	}
@@ -138,12 +138,12 @@ func SourceName(cpu string) string {
 // DefaultAddress is the page's default address.
 const DefaultAddress = "127.0.0.1:9099"
 
-// Listen serves the page in the background, also while the context's end makes the steerer restore; off: not at all. A busy port is no error.
-func (b *Board) Listen(ctx context.Context, listen string, notice func(format string, args ...any)) (end func(), address string) {
-	if listen == "" || listen == "off" {
+// listen serves the page in the background, also while the context's end makes the steerer restore; off: not at all. A busy port is no error.
+func (b *Board) listen(ctx context.Context, requested string, notice func(format string, args ...any)) (end func(), address string) {
+	if requested == "" || requested == "off" {
 		return func() {}, ""
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := net.Listen("tcp", requested)
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
 			err = fmt.Errorf("cannot listen on %s: %w", op.Addr, op.Err)
@@ -152,7 +152,7 @@ func (b *Board) Listen(ctx context.Context, listen string, notice func(format st
 		return func() {}, ""
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		notice("Warning: --listen %s shows the status page, which has no login, to everyone who can reach this machine. For this machine only: --listen %s", listen, DefaultAddress)
+		notice("Warning: --listen %s shows the status page, which has no login, to everyone who can reach this machine. For this machine only: --listen %s", requested, DefaultAddress)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

@@ -112,11 +112,13 @@ func (p *Preparer) load() error {
 	}
 	plan := &queues.Plan{}
 	e := &open[0]
-	err = json.Unmarshal([]byte(e.New.Text), plan)
+	if err = json.Unmarshal([]byte(e.New.Text), plan); err == nil && (len(open) > 1 || !e.Stands()) {
+		err = errors.New("it has other changes open")
+	}
 	if err == nil {
 		err = p.accept(e.Engine, plan)
 	}
-	if err != nil || len(open) > 1 || !e.Stands() {
+	if err != nil {
 		return fmt.Errorf("the journal %s is not that of this queue: %w", p.dir, err)
 	}
 	p.at = e.At
