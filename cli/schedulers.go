@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,11 @@ func newSchedulers(known *scenario.Catalogue) *cobra.Command {
 						t.Add(name)
 						t.Add("", e.Params[p])
 					}
+				}
+			}
+			for _, e := range known.Policies {
+				if e.Place != nil {
+					t.Add("NAME+"+e.Name, "NAME, with the placement of "+e.Name+" ("+strings.Join(slices.Sorted(maps.Keys(e.PlaceParams)), ", ")+")")
 				}
 			}
 			t.Add("FILE.xml", "a capacity-scheduler.xml or fair-scheduler.xml, read as it is")

@@ -17,8 +17,10 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/whatif"
+	"github.com/yardmaster/yardmaster/whatif/reason"
 )
 
 func newSimulate(known *scenario.Catalogue) *cobra.Command {
@@ -27,6 +29,7 @@ func newSimulate(known *scenario.Catalogue) *cobra.Command {
 		out   output
 		dir   string
 		log   string
+		why   string
 	)
 	cmd := &cobra.Command{
 		Use:   "simulate [SCENARIO.yaml | DIR]",
@@ -50,13 +53,26 @@ func newSimulate(known *scenario.Catalogue) *cobra.Command {
 			case log != "" && (n == 0 || s.Steering.Policies[0] == scenario.NoSteering):
 				return misuse("Add --steer, or leave it out.", "--steer-log writes the decisions of a steering policy, and there is none")
 			}
-			return simulate(cmd, s, out, dir, log)
+			var ask *sim.Why
+			if why != "" {
+				at := strings.LastIndex(why, "@")
+				t, err := unit.ParseTime(why[at+1:])
+				if at < 1 || err != nil || t < 0 {
+					return misuse("Write it as JOB@TIME, such as job-17@90s.", "--why %q names no job and time", why)
+				}
+				if out.json {
+					return misuse("Leave one of them out.", "--why answers in sentences, not in JSON")
+				}
+				ask = &sim.Why{ID: why[:at], At: t}
+			}
+			return simulate(cmd, s, out, dir, log, ask)
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.Name != "seeds" && t.Name != "variant" })
 	cmd.Flags().StringVar(&dir, "out", "", "write jobs.parquet, timeline.parquet and result.json into folder `DIR`")
 	cmd.Flags().StringVar(&log, "steer-log", "", "write the decisions of the steering policy to `FILE`, a line each")
-	setGroup(cmd.Flags(), inOutput, "out", "steer-log")
+	cmd.Flags().StringVar(&why, "why", "", "say what holds a job back at a time of the run (`JOB@TIME`, such as job-17@90s)")
+	setGroup(cmd.Flags(), inOutput, "out", "steer-log", "why")
 	out.add(cmd)
 	return cmd
 }
@@ -64,7 +80,7 @@ func newSimulate(known *scenario.Catalogue) *cobra.Command {
 // oneRun is the number of jobs that a single run reads ahead, so that it can show its progress.
 const oneRun = 100_000
 
-func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log string) error {
+func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log string, why *sim.Why) error {
 	watch := startWatch()
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	setup, err := resolve(s)
@@ -92,6 +108,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	if log != "" {
 		plan.Variants[0].SteerLog = &lines
 	}
+	plan.Variants[0].Why = why
 	if folder != nil {
 		plan.Variants[0].Sink = folder
 	}
@@ -109,6 +126,11 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		err = run.WriteJSON(w)
 	} else {
 		showRun(w, run, c.Answers[0].Text, out.bySize)
+		if why != nil && (why.Present || !c.Partial) {
+			fmt.Fprintln(w)
+			columns, _ := term.Columns(os.Stdout)
+			err = reason.Text(w, columns, why)
+		}
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
 		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),

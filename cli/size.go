@@ -50,7 +50,9 @@ func newSize(known *scenario.Catalogue) *cobra.Command {
 			return size(cmd, s, &own)
 		},
 	}
-	flags.add(cmd, func(t *scenario.Setting) bool { return t.In != "yarn" && t.In != "steering" && t.Name != "variant" })
+	flags.add(cmd, func(t *scenario.Setting) bool {
+		return t.In != "yarn" && t.In != "steering" && t.Name != "variant" && t.Name != "place"
+	})
 	fs := cmd.Flags()
 	fs.Float64Var(&own.budget, "budget", 0, "what all machines may cost, in the currency of the cluster file; 0: as much as its machines")
 	fs.IntVar(&own.racks, "max-racks", 0, "try up to `N` racks of scale-up machines; 0: as many as a third of the budget buys")

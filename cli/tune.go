@@ -66,7 +66,7 @@ func (f *aimFlags) space(s *scenario.Scenario) (name string, file []byte, space 
 	if len(s.Schedulers) != 1 || len(s.Steering.Policies) > 1 {
 		return "", nil, nil, misuse("Give one --scheduler, and at most one --steer.", "the settings of one scheduler are varied")
 	}
-	name = s.Schedulers[0]
+	name, _ = s.Known.Policies.Split(s.Schedulers[0])
 	if file, err = os.ReadFile(name); err != nil {
 		return "", nil, nil, misuse("Give --scheduler capacity-scheduler.xml or fair-scheduler.xml.", "%s is not the file of a scheduler: %v", name, err)
 	}
@@ -159,7 +159,7 @@ func heldOutOf(s scenario.Scenario, names []string) (list []*scenario.Setup, err
 			if other, err = s.Known.Load(name); err != nil {
 				return nil, err
 			}
-			other.Schedulers, other.Edits, other.Variants, other.Cluster = s.Schedulers, s.Edits, nil, cmp.Or(other.Cluster, s.Cluster)
+			other.Schedulers, other.Place, other.Edits, other.Variants, other.Cluster = s.Schedulers, s.Place, s.Edits, nil, cmp.Or(other.Cluster, s.Cluster)
 		}
 		setup, err := resolve(other)
 		if err != nil {

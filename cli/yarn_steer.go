@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
@@ -120,12 +121,12 @@ func (f *steerFlags) check(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(duration("for", f.length, time.Second, &f.lasts), duration("spacing", f.spacing, 0, &f.gap), duration("silence", f.silence, time.Second, &f.blind)); err != nil {
 		return err
 	}
-	_, err := newPolicy(f.known, f.policy, f.setup(steer.FairAM)) // an error on one scheduler is one on any
+	_, err := newPolicy(f.known, f.policy, f.setup(amlimit.Fair)) // an error on one scheduler is one on any
 	return err
 }
 
 // setup is what the policy is made from, on a scheduler with the given limit.
-func (f *steerFlags) setup(limit steer.AMLimit) *steer.Setup {
+func (f *steerFlags) setup(limit amlimit.Limit) *steer.Setup {
 	s := &steer.Setup{
 		Queue: f.queues[0], Queues: f.queues, Limit: limit, Observe: !f.act, Set: f.set,
 		Bounds: steer.Bounds{Min: f.min, Max: f.max, UntilEmpty: f.untilEmpty, Spacing: unit.Time(f.gap.Microseconds())},

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,7 +80,7 @@ func (c *Cluster) Counted() int64 {
 	return c.Containers(Unit)
 }
 
-// String is one line for a person: "600 nodes in 30 racks, 3600 GiB and 3600 vcores", and the network where there is one.
+// String is one line for a person: "600 nodes in 30 racks, 3600 GiB and 3600 vcores", named resources and the network where there are any.
 func (c *Cluster) String() string {
 	if c.Network != nil {
 		return c.rooms() + ", network " + c.Network.String()
@@ -97,7 +98,11 @@ func (c *Cluster) rooms() string {
 		}
 		return fmt.Sprintf("%s, %d map and %s", where, m, plural(r, "reduce slot"))
 	}
-	return fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
+	text := fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
+	if t.Extra != (unit.Extra{}) {
+		text += ", " + t.Extra.String()
+	}
+	return text
 }
 
 // RackIndex maps rack names to indices.
@@ -130,6 +135,7 @@ func (c *Cluster) Validate() error {
 		return fmt.Errorf("cluster has %d nodes; the limit is %d", len(c.Nodes), MaxNodes)
 	}
 	names := make(map[string]bool, len(c.Nodes))
+	var largest unit.Resources
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		if names[n.Name] {
@@ -145,6 +151,10 @@ func (c *Cluster) Validate() error {
 			}
 		} else if n.Room.Mem < 0 || n.Room.Cores < 0 || n.Room.IsZero() || n.Room.Mem > MaxRoom || n.Room.Cores > MaxRoom {
 			return fmt.Errorf("node %s has %v", n.Name, n.Room)
+		} else if n.Room.Extra != largest.Extra { // which also bounds the names of all nodes
+			if largest = largest.Max(n.Room); n.Room.Extra.Check() != nil || largest.Extra.Check() != nil {
+				return fmt.Errorf("node %s: %w", n.Name, cmp.Or(n.Room.Extra.Check(), largest.Extra.Check()))
+			}
 		}
 		if n.NIC != 0 && !(n.NIC >= MinRate && n.NIC <= MaxRate) {
 			return fmt.Errorf("node %s has a network link of %v bytes/s", n.Name, n.NIC)

@@ -42,7 +42,7 @@ func TestClusters(t *testing.T) {
 		build(b.text, c, inFile)
 	}
 	for _, m := range regexp.MustCompile("--cluster (\\S+) --network ([^\\s`]+)").FindAllStringSubmatch(page, -1) {
-		c, err := clusterfile.Open(m[1])
+		c, err := clusterfile.Open(m[1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

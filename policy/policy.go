@@ -10,6 +10,8 @@
 // (Kubernetes) can both use it. Order says which job is next. Place says how good a node is for that job's next task.
 //
 // The view never reveals the future: task lengths are learned from Ended.
+//
+// Times count from a start of the engine's own, not from 1970: sums over thousands of containers must fit.
 package policy
 
 import (
@@ -46,7 +48,7 @@ type Job struct {
 	Pending int64        // tasks (or the AM) that could start now
 	Waiting [Slots]int64 // the same by the kind of slot they take
 	// Front is the stage whose task would start next, or AMStage for the AM; Ask is the request of that task, or of its whole
-	// gang. If it does not fit, the engine may start a task of another open stage whose request is no larger. Valid while Pending > 0.
+	// gang. If it does not fit, the engine may start a task of another open stage: see Stage.Replaces. Valid while Pending > 0.
 	Front   int
 	Ask     unit.Resources
 	Running int64          // containers held
@@ -76,8 +78,17 @@ type Stage struct {
 	Worked unit.Time       // total over finished tasks
 }
 
+// GangPatience is how long engines let a gang lack room, at its turn, before they hold room for it.
+const GangPatience = unit.Minute
+
 // Open is the number of tasks that could start now. A job may have several open stages, each with its own Ask.
 func (s *Stage) Open() int64 { return s.Pending - s.Later }
+
+// Replaces reports whether a task of s may start where the job's next one, of stage front, does not fit: it takes a container of the same kind that is no
+// larger, and is in no gang. The order has agreed to that size.
+func (s *Stage) Replaces(front *Stage) bool {
+	return s != front && s.Open() > 0 && s.Slot == front.Slot && s.Gang <= 1 && s.Ask.Fits(front.Ask)
+}
 
 // Attained is the container-time the job has received by now, including containers it still holds.
 func (j *Job) Attained(now unit.Time) unit.Time { return j.held + unit.Time(j.Running)*now - j.starts }
@@ -97,11 +108,19 @@ func (j *Job) Hold(now unit.Time, size unit.Resources) {
 
 // Yield is for engines: the job releases a container held since start.
 func (j *Job) Yield(now, start unit.Time, size unit.Resources) {
+	j.Undo(start, size)
+	j.held += now - start
+}
+
+// Undo is for engines that reserve before they bind: a container reserved at start was never bound. The job has received nothing.
+func (j *Job) Undo(start unit.Time, size unit.Resources) {
 	j.Running--
 	j.Used = j.Used.Sub(size)
 	j.starts -= start
-	j.held += now - start
 }
+
+// Credit is for engines that restart: the job received container-time before, in containers that are gone.
+func (j *Job) Credit(received unit.Time) { j.held += received }
 
 // Event is the start or the end of a container, or of a task in a container that its job keeps. It is valid only during
 // the call.
@@ -109,11 +128,12 @@ type Event struct {
 	Now   unit.Time
 	Job   *Job
 	Stage int // or AMStage, KeptStage
-	Node  *Node
-	Size  unit.Resources // of the container; zero for a task in a kept container, which holds no resources of its own
+	// Node is nil at the start if the engine chooses the node later; only a policy that needs NodeOffers or Placement can rely on it.
+	Node *Node
+	Size unit.Resources // of the container; zero for a task in a kept container, which holds no resources of its own
 
 	// End events only. Held: how long the container was held (for a kept container, how long the task ran in it). Worked: how long the
-	// task did its own work, without start-up and waiting for other stages; 0 for an AM and for a kept container.
+	// task did its own work, without start-up and waiting for other stages; 0 for an AM and for a kept container. Both are 0 for what is Undone.
 	Held, Worked unit.Time
 	Why          End
 }
@@ -189,7 +209,8 @@ type Order interface {
 	Resized(now unit.Time, c Cluster)
 	// Arrived admits a job. An error refuses it: there are no further calls for that job.
 	Arrived(now unit.Time, j *Job) error
-	// Changed says that the job's requests changed other than by a start: Pending rose from 0 or fell, or Ask changed.
+	// Changed says that the job's requests changed other than by a start: Pending rose from 0 or fell, Ask changed, or the job has more tasks or stages
+	// than before, as in engines that see tasks only when they are created.
 	Changed(now unit.Time, j *Job)
 	// Started says that a task of the job got a container, or started in a kept one.
 	Started(e *Event)
@@ -244,8 +265,10 @@ type Place interface {
 	// time from which the job may accept what it refuses now (unit.Never: not time-dependent). The engine asks again then, or
 	// earlier if the job changes or a nearer node has room.
 	Skipped(now unit.Time, j *Job, s int) (again unit.Time)
-	// Placed says that a task was started on n. An engine that reserves first calls it when the task is bound.
+	// Placed says that a task was started on n, or that an engine that binds later reserved n for it.
 	Placed(j *Job, s int, n *Node, near Near)
+	// Unplaced says that what the last Placed of the job reserved was not bound: the task waits again.
+	Unplaced(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)
 }
@@ -298,51 +321,11 @@ type Claim struct {
 	Job   *Job
 	Stage int
 	Count int64
+	For   *Job  // the job that they make room for; nil: none in particular
+	Node  *Node // only containers on this node; nil: on any
 	// Restart preempts all of the job's tasks instead and discards its finished ones: all run again, and its counts start from 0. The engine
 	// then calls Changed.
 	Restart bool
-}
-
-// Explainer is implemented by orders that can say why a job waits. It is called on demand and may be slow.
-type Explainer interface {
-	// Why appends what holds back a job with Pending > 0, tightest limit first.
-	Why(now unit.Time, j *Job, to []Reason) []Reason
-}
-
-// Reason is what holds a job back: a limit, or others that come first.
-type Reason struct {
-	// Limit is the setting that limits it, by its name in the scheduler's configuration, or one of the words below; "": others come first.
-	Limit           string
-	Queue, User     string         // whose limit it is; both empty: the cluster's
-	Held, Max       unit.Resources // what counts against the limit, and the limit
-	Ahead           int64          // waiting jobs that come first
-	Next            [3]string      // the first of them
-	Count, MaxCount int64          // of a limit on a number (applications, skipped scheduling opportunities): what counts against it, and the limit
-	Size            unit.Resources // of the container that it waits for, where that is known
-	Node            string         // the node that the reason is about
-}
-
-// What may hold a job back besides settings.
-const (
-	NodeSize = "node size"   // no node is large enough: Max is the largest one
-	NodeRoom = "node room"   // no node has room now: Max is the most that is free on one
-	Reserved = "reservation" // Node is reserved for it (Held is free there), or for Next
-)
-
-// Precede counts a job that comes first.
-func (r *Reason) Precede(id string) {
-	if int(r.Ahead) < len(r.Next) {
-		r.Next[r.Ahead] = id
-	}
-	r.Ahead++
-}
-
-// Append appends the reason unless it is empty.
-func (r Reason) Append(to []Reason) []Reason {
-	if r == (Reason{}) {
-		return to
-	}
-	return append(to, r)
 }
 
 // Counter is implemented by placements that know whether they count skipped scheduling opportunities. If so, nodes have to be offered
@@ -395,6 +378,16 @@ type Partition struct {
 	Nodes int
 	Room  unit.Resources
 	Busy  float64 // MiB x seconds
+}
+
+// Keeper is implemented by orders that know more than the view shows: what they learned from jobs that have left, or the levels of those present. An engine
+// that restarts passes what the former run saved to the new one, so that it decides as if it had never stopped. Jobs that are present it announces again:
+// Arrived, with Job.Credit before it, then Started for each container that they hold, as if it began now.
+type Keeper interface {
+	// Save is what the order knows at an instant, for Load.
+	Save(now unit.Time) ([]byte, error)
+	// Load is called before the first job. It refuses what it cannot have saved.
+	Load(saved []byte) error
 }
 
 // Estimator is implemented by orders that predict when jobs end. It is called on demand and changes nothing.

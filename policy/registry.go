@@ -33,9 +33,14 @@ type Policy struct {
 	Input func(j *Job) (first, others []int32)
 	// Gathers, if set, is called by engines whose network has circuits: whether the job's output waits until enough of it has gathered for one.
 	Gathers func(j *Job) bool
+	// Needs declares what cannot be seen from the other fields, such as the racks of the nodes: see Required.
+	Needs Needs
 	// NotModelled lists unsupported settings that were read. They are shown with every result.
 	NotModelled []string
 }
+
+// places reports whether the policy chooses nodes for tasks, in its placement or together with their stage.
+func (p *Policy) places() bool { return p.Place != nil || p.Choose != nil }
 
 // Entry registers a policy by name.
 type Entry struct {
@@ -45,6 +50,10 @@ type Entry struct {
 	Params map[string]string
 	// New builds a fresh policy. It is called once per run.
 	New func(p Params) (Policy, error)
+	// Place, if set, builds the policy's placement alone, for other orders: ORDER+NAME. The placement must not rely on its own order. PlaceParams
+	// are those of Params that it understands.
+	Place       func(p Params) (Place, error)
+	PlaceParams map[string]string
 }
 
 // Params are the parameters of a policy as typed: fair:by=user,weights=a=2.
@@ -171,18 +180,78 @@ func (r Registry) New(spec Spec) (Policy, error) {
 	if !ok {
 		return Policy{}, fmt.Errorf("no scheduler is named %q: there are %s", spec.Name, strings.Join(r.Names(), ", "))
 	}
-	for k := range spec.Params {
-		if _, known := e.Params[k]; !known {
-			if len(e.Params) == 0 {
-				return Policy{}, fmt.Errorf("scheduler %s takes no parameters, not %s", e.Name, k)
-			}
-			return Policy{}, fmt.Errorf("scheduler %s has no parameter %s: it has %s", e.Name, k,
-				strings.Join(slices.Sorted(maps.Keys(e.Params)), ", "))
-		}
+	if err := spec.check("scheduler", e.Params); err != nil {
+		return Policy{}, err
 	}
 	p, err := e.New(spec.Params)
 	if err != nil {
 		return Policy{}, fmt.Errorf("scheduler %s: %w", e.Name, err)
 	}
 	return p, nil
+}
+
+// check refuses parameters that are not known.
+func (s *Spec) check(kind string, known map[string]string) error {
+	for _, k := range slices.Sorted(maps.Keys(s.Params)) {
+		if _, ok := known[k]; ok {
+			continue
+		}
+		if len(known) == 0 {
+			return fmt.Errorf("%s %s takes no parameters, not %s", kind, s.Name, k)
+		}
+		return fmt.Errorf("%s %s has no parameter %s: it has %s", kind, s.Name, k, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
+	return nil
+}
+
+// Split splits ORDER+PLACEMENT as typed: capacity+delay:node=3s. A plus sign that no policy's name follows belongs to a value or to a file's name; place is
+// "" if there is no placement.
+func (r Registry) Split(s string) (order, place string) {
+	if i := strings.LastIndexByte(s, '+'); i >= 0 {
+		name, _, _ := strings.Cut(s[i+1:], ":")
+		if _, ok := r.Find(strings.TrimSpace(name)); ok {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+// Combine returns fresh with the placement of another policy, as typed; order names fresh in errors. It refuses a policy that has a placement already.
+func (r Registry) Combine(order string, fresh func() (Policy, error), place string) (func() (Policy, error), error) {
+	spec, err := ParseSpec(place)
+	if err != nil {
+		return nil, err
+	}
+	e, _ := r.Find(spec.Name)
+	if e.Place == nil {
+		var offer []string
+		for _, e := range r {
+			if e.Place != nil {
+				offer = append(offer, e.Name)
+			}
+		}
+		why := "places no tasks"
+		if p, err := r.New(Spec{Name: spec.Name}); err == nil && p.places() {
+			why = "chooses a job together with its node, so its placement needs its own order"
+		}
+		return nil, fmt.Errorf("%s+%s: %s %s: want %s", order, place, spec.Name, why, strings.Join(offer, " or "))
+	}
+	if err := spec.check("placement", e.PlaceParams); err != nil {
+		return nil, err
+	}
+	combined := func() (Policy, error) {
+		p, err := fresh()
+		if err != nil {
+			return p, err
+		}
+		if p.places() {
+			return p, fmt.Errorf("%s+%s: %s chooses nodes for its tasks itself and takes no second placement", order, place, order)
+		}
+		if p.Place, err = e.Place(spec.Params); err != nil {
+			return p, fmt.Errorf("placement %s: %w", e.Name, err)
+		}
+		return p, nil
+	}
+	_, err = combined() // so that a wrong pair fails now
+	return combined, err
 }

@@ -34,7 +34,7 @@ func newBinder(t *rapid.T, name string) *binder {
 
 func (b *binder) arrive(t *rapid.T, i int, user, queue string, tasks int64) {
 	j := &policy.Job{
-		Seq: int64(i), Index: int32(i), ID: fmt.Sprint("j", i), User: user, Queue: queue, Tasks: tasks, Submitted: b.now, Ask: one,
+		Seq: int64(i), Index: int32(i), ID: fmt.Sprint("j", i), User: user, Queue: queue, Tasks: tasks, Submitted: b.now, Ask: one, Input: unit.Bytes(i%7) << 30,
 		Stages: []policy.Stage{{Tasks: tasks, Pending: tasks, Ask: one}},
 	}
 	if err := b.Order.Arrived(b.now, j); err != nil {
@@ -63,8 +63,16 @@ func (b *binder) reserve(bound bool) (name string) {
 		b.Order.Started(&e)
 		return policy.Took
 	})
+	if name != "" && b.Place != nil {
+		b.Place.Placed(e.Job, 0, &b.node, policy.RackLocal)
+	}
 	if name != "" && !bound {
-		b.back(e.Job, b.now, policy.Undone)
+		start := b.now
+		b.now += 30 * unit.Second // the answer takes its time
+		if b.Place != nil {
+			b.Place.Unplaced(e.Job, 0, &b.node, policy.RackLocal)
+		}
+		b.back(e.Job, start, policy.Undone)
 		e.Job.Stages[0].Pending++
 		e.Job.Want(0, 1)
 		b.Order.Changed(b.now, e.Job)
@@ -77,12 +85,16 @@ func (b *binder) back(j *policy.Job, start unit.Time, why policy.End) {
 	b.held[j]--
 	b.node.Free = b.node.Free.Add(one)
 	j.Stages[0].Running--
-	j.Yield(b.now, start, one)
-	if why == policy.Done {
+	e := policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one, Why: why}
+	if why == policy.Undone {
+		j.Undo(start, one)
+	} else {
+		j.Yield(b.now, start, one)
 		j.Stages[0].Done++
 		j.Done++
+		e.Held, e.Worked = b.now-start, b.now-start
 	}
-	b.Order.Ended(&policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one, Held: b.now - start, Worked: b.now - start, Why: why})
+	b.Order.Ended(&e)
 }
 
 func (b *binder) ranking() (names []string) {
@@ -121,10 +133,23 @@ func TestUndoneLeavesNoTrace(t *testing.T) {
 						}
 					case 2:
 						a.reserve(false) // only one of them
+						b.now = a.now
 					case 3:
 						if k := slices.IndexFunc(a.jobs, func(j *policy.Job) bool { return a.held[j] > 0 }); k >= 0 {
 							a.back(a.jobs[k], a.now-unit.Second, policy.Done)
 							b.back(b.jobs[k], b.now-unit.Second, policy.Done)
+						}
+					}
+					for k, j := range a.jobs {
+						if x, y := j.Attained(a.now), b.jobs[k].Attained(b.now); x != y {
+							t.Fatalf("%s has received %v after undone reservations, %v without", j.ID, x, y)
+						}
+						if a.Place != nil {
+							for near := policy.NoPreference; near <= policy.NodeLocal; near++ {
+								if x, y := a.Place.Score(a.now, j, 0, &a.node, near), b.Place.Score(b.now, b.jobs[k], 0, &b.node, near); x != y {
+									t.Fatalf("%s, %v: score %v after undone reservations, %v without", j.ID, near, x, y)
+								}
+							}
 						}
 					}
 					if x, y := a.ranking(), b.ranking(); !slices.Equal(x, y) {

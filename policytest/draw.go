@@ -50,7 +50,7 @@ func lengths(t *rapid.T, tasks int64) workload.Lengths {
 	return workload.Fixed(a)
 }
 
-// Jobs draws up to twelve jobs of up to five stages.
+// Jobs draws up to twelve jobs of up to five stages, some of them gangs.
 func Jobs(t *rapid.T) workload.Slice {
 	var jobs workload.Slice
 	at := unit.Time(0)
@@ -68,6 +68,9 @@ func Jobs(t *rapid.T) workload.Slice {
 			st := workload.Stage{
 				Tasks: n, Ask: unit.Resources{Mem: 512 * rapid.Int64Range(1, 6).Draw(t, "ask"), Cores: rapid.Int64Range(1, 2).Draw(t, "askcores")},
 				Length: lengths(t, n), Kind: workload.Map, Input: unit.Bytes(rapid.Int64Range(0, 1).Draw(t, "input")),
+			}
+			if n > 1 && rapid.IntRange(0, 5).Draw(t, "gangs") == 0 {
+				st.Gang = rapid.Int64Range(2, n).Draw(t, "gang")
 			}
 			if s > 0 {
 				st.Kind = workload.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))

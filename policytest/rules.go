@@ -161,20 +161,11 @@ func Replays(t *rapid.T, fresh func() (policy.Policy, error)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range books {
+	for _, r := range books.Recordings() {
 		p, err := fresh()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Foresee != nil {
-			p.Foresee(func(j *policy.Job) unit.Time { return w.sizes[j.Seq] })
-		}
-		if p.Choose != nil {
-			p.Choose(&player{w.answers})
-		}
-		r := &replay{t: t, order: p.Order, place: p.Place, timer: p.Timer, log: w.log, jobs: map[int64]*policy.Job{}}
-		for r.at < len(r.log) {
-			r.step()
-		}
+		Replay(t, p, r)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	"github.com/yardmaster/yardmaster/result"
@@ -33,7 +34,7 @@ type Spec struct {
 	Scheduler Scheduler
 	Seed      uint64
 	// Timing is the clock of a YARN cluster; nil: ideal time. Model is the application model and what ideal time assumes; on a YARN clock,
-	// whose Timing has its own application model, only its replicas, their placement, its losses and its timeline period are used.
+	// whose Timing has its own application model, only its replicas, their placement, its losses, the failures of tasks, its stragglers and its timeline period are used.
 	Timing *yarn.Timing
 	Model  sim.Model
 	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: they are not needed, or tasks
@@ -50,6 +51,7 @@ type Spec struct {
 	Sink       sim.Sink
 	Containers func(*yarn.ContainerRecord) // on a YARN clock
 	Progress   func(sim.Progress)
+	Why        *sim.Why  // a question to the run
 	SteerLog   io.Writer // the decisions of the steering policy, one per line; used by Result
 
 	// About and Assumptions go into the result; used by Result.
@@ -98,6 +100,9 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	if sink == nil {
 		sink = result.Tee()
 	}
+	if s.Why != nil {
+		sink = result.Tee(sink, s.Why)
+	}
 	alone := s.Alone
 	if d := s.Deadlines; d.Factor > 0 || len(d.Classes) > 0 {
 		if alone == nil && !s.NoAlone {
@@ -128,7 +133,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	if s.Timing != nil {
 		c := yarn.Config{
 			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
-			Sample: s.Model.Sample, Worker: worker, Replicas: s.Model.Replicas, Placement: s.Model.Placement, Losses: s.Model.Losses, Start: s.Start, Containers: s.Containers, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
+			Sample: s.Model.Sample, Worker: worker, Replicas: s.Model.Replicas, Placement: s.Model.Placement, Losses: s.Model.Losses, FailTask: s.Model.FailTask, Attempts: s.Model.Attempts, Stragglers: s.Model.Stragglers, Start: s.Start, Containers: s.Containers, Progress: s.Progress, Why: s.Why, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		if s.Log != nil {
 			c.Phases, c.Ports, c.Script = s.Log.Phases, s.Log.Ports, s.Log.Script
@@ -137,7 +142,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 	} else {
 		c := sim.Config{
 			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
-			Worker: worker, Follow: s.Follow, Progress: s.Progress, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
+			Worker: worker, Follow: s.Follow, Progress: s.Progress, Why: s.Why, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
 		}
 		sum, err = sim.Run(ctx, c)
 	}
@@ -176,13 +181,14 @@ func (s *Spec) refused() error {
 	}
 	ideal := s.Model
 	ideal.Application, ideal.Sample, ideal.Replicas, ideal.Placement, ideal.Losses = "", 0, 0, "", nil
+	ideal.FailTask, ideal.Attempts, ideal.Stragglers = 0, 0, sim.Stragglers{}
 	switch {
 	case s.Follow != nil:
 		return errors.New("a YARN clock plays no jobs that follow others")
 	case s.Cluster.Slots:
 		return errors.New("a YARN cluster has no fixed slots")
-	case slices.ContainsFunc(s.Cluster.Nodes, func(n cluster.Node) bool { return n.Speed != nil }):
-		return errors.New("a YARN clock plays tasks equally fast on every machine: leave out speed, or use --clock ideal")
+	case s.Model.Speculate != "":
+		return errors.New("a YARN clock plays no speculative copies of tasks, because its AMs request none: leave out speculate, or use --clock ideal")
 	case !reflect.DeepEqual(ideal, sim.Model{}):
 		return errors.New("a YARN clock has its own heartbeats and delays: the model of ideal time sets others")
 	}
@@ -198,13 +204,11 @@ func (s *Scheduler) forYARN() (rm.Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if made.Input != nil {
-		return nil, fmt.Errorf("%s places the input of jobs and picks the stage to run in a rack, which this clock does not play: use --clock ideal", s.Name)
+	adapted, err := adapt.New(made)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: use --clock ideal", s.Name, err)
 	}
-	if _, takes := made.Order.(policy.Preemptor); takes {
-		return nil, fmt.Errorf("%s preempts containers of running jobs, which this clock does not play: use --clock ideal", s.Name)
-	}
-	return adapt.New(made), nil
+	return adapted, nil
 }
 
 // build makes a new scheduler or policy.
@@ -229,7 +233,7 @@ func (s *Scheduler) MissingQueue() (func(queue string) error, error) {
 }
 
 // Publishes is what the scheduler exposes to steering: its AM limit, its minimum allocation and its leaf queues.
-func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, leaves []string, err error) {
+func (s *Scheduler) Publishes() (limit amlimit.Limit, minimum unit.Resources, leaves []string, err error) {
 	minimum = unit.Resources{Mem: 1024, Cores: 1} // unless the scheduler has its own
 	scheduler, err := s.build()
 	if err != nil {
@@ -240,10 +244,10 @@ func (s *Scheduler) Publishes() (limit steer.AMLimit, minimum unit.Resources, le
 			minimum = least
 		}
 	}
-	if has, ok := scheduler.(steer.AMLimited); ok {
+	if has, ok := scheduler.(amlimit.Limited); ok {
 		limit = has.AMLimit()
 	}
-	if limit == steer.FairAM {
+	if limit == amlimit.Fair {
 		minimum = unit.Resources{} // sizes are not rounded
 	}
 	if gauges, ok := scheduler.(interface {

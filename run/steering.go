@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
@@ -85,7 +86,7 @@ func (b *recorder) Refused() bool {
 
 // Allow implements steer.Declarer.
 func (b *recorder) Allow(kind steer.Kind, property string) error {
-	return b.rehearsal.Needs.Allow(kind, property, steer.AMLimit{Property: b.rehearsal.Property})
+	return b.rehearsal.Needs.Allow(kind, property, amlimit.Limit{Property: b.rehearsal.Property})
 }
 
 // Renew implements steer.Renewer: a fresh policy, with the same recorder.

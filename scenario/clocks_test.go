@@ -31,7 +31,7 @@ var networked = map[string]string{"shufflewatcher": "load of the network", "nas"
 // task is done once, and no node gives more than it has.
 func TestEveryPolicyOnEveryClock(t *testing.T) {
 	refused := map[string]bool{}
-	for _, policy := range append(all.Policies.Names(), "nas:parts=mts+ca", "nas:parts=mts") {
+	for _, policy := range append(all.Policies.Names(), "nas:parts=mts+ca", "nas:parts=mts", "fbq:limits=500,reduces=release", "tags:limits=500,reduces=release") {
 		for _, clock := range []string{Ideal, SLS, Hadoop} {
 			for kind, nodes := range map[string]string{"containers": "60x6/3", "slots": "60x4+2/3"} {
 				name := policy + ", " + kind + ", " + clock
@@ -77,6 +77,9 @@ func TestEveryPolicyOnEveryClock(t *testing.T) {
 				if sum.Finished != int64(len(jobs)) || got.finished != sum.Finished || sum.Tasks != tasks {
 					t.Errorf("%s: %d of %d jobs finished, %d of %d tasks", name, sum.Finished, len(jobs), sum.Tasks, tasks)
 				}
+				if strings.HasSuffix(policy, "reduces=release") && clock != SLS && sum.Lost == 0 { // SLS's reduces never wait for maps
+					t.Errorf("%s: nothing was preempted", name)
+				}
 				if got.service < work {
 					t.Errorf("%s: containers were held for %v, and tasks worked for %v", name, got.service, work)
 				}
@@ -85,6 +88,61 @@ func TestEveryPolicyOnEveryClock(t *testing.T) {
 	}
 	if !slices.Equal(slices.Sorted(maps.Keys(refused)), slices.Sorted(maps.Keys(refusals))) {
 		t.Errorf("refused were %v, and the list has %v", refused, refusals)
+	}
+}
+
+// On YARN clocks too, tasks fail and are slow, machines are of different speed, some jobs keep their containers, and some are gangs: every policy copes.
+func TestEveryTroubleOnYARNClocks(t *testing.T) {
+	for _, policy := range append(all.Policies.Names(), "fbq:limits=500,reduces=release") {
+		for _, clock := range []string{SLS, Hadoop} {
+			name := policy + ", " + clock
+			s := Default()
+			s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "40x6/4", []string{policy}, clock
+			s.Model.Stragglers = sim.Stragglers{Share: 0.05, Factor: 4}
+			if _, needs := networked[policy]; needs {
+				s.Data.Network = "racks:node=1Gbit,uplink=1Gbit"
+			} else {
+				s.Model.FailTask, s.Model.Attempts = 0.05, 1000
+			}
+			setup, err := s.Resolve()
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			for i := range setup.Cluster.Nodes {
+				if i%2 == 0 {
+					setup.Cluster.Nodes[i].Speed = &cluster.Speed{Small: 2}
+				}
+			}
+			jobs := slice(t, setup)[:60]
+			var tasks int64
+			for i, j := range jobs {
+				tasks += j.Tasks()
+				if ask := j.Stages[0].Ask; i%5 == 1 {
+					j.Keep = &workload.Keep{Ask: ask.Times(2), Slots: 2, Max: 4}
+				} else if i%5 == 2 {
+					j.Stages[0].Gang = min(j.Stages[0].Tasks, 8)
+				}
+			}
+			got := &outcomes{t: t, name: name}
+			if sum := playOn(t, setup, jobs, got); sum.Finished != int64(len(jobs)) || sum.Tasks != tasks || s.Model.FailTask > 0 && sum.Lost == 0 {
+				t.Errorf("%s: %d of %d jobs finished, %d of %d tasks, %d lost", name, sum.Finished, len(jobs), sum.Tasks, tasks, sum.Lost)
+			}
+		}
+	}
+}
+
+// An AM decides what of its job runs again, so nobody restarts a job on a YARN clock.
+func TestRestartNeedsIdealTime(t *testing.T) {
+	s := Default()
+	s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "60x6/3", []string{"tags:restart=yes"}, Hadoop
+	setup, err := s.Resolve()
+	if err == nil {
+		r := setup.Runs()[0]
+		err = r.Check()
+	}
+	if want := "a YARN clock cannot run this policy: it restarts jobs"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -40,7 +40,7 @@ func Quote(s string) string {
 }
 
 // identity are the settings that a result names by themselves.
-var identity = []string{"workload", "cluster", "scheduler", "seed", "seeds", "variant"}
+var identity = []string{"workload", "cluster", "scheduler", "place", "seed", "seeds", "variant"}
 
 // Changed lists the other non-default settings, each as name=value.
 func (s *Scenario) Changed() []string {
@@ -79,17 +79,18 @@ func (s *Scenario) Assumptions() []string {
 	}
 	out = append(out, applications(m.Application))
 	out = append(out, replicaAssumptions(m)...)
-	switch {
-	case m.FailTask > 0:
-		attempts := cmp.Or(m.Attempts, 4)
-		add("cluster: an attempt of a task fails with probability ", strconv.FormatFloat(m.FailTask, 'g', -1, 64),
-			"; a job fails after ", strconv.Itoa(attempts), " attempts of one task")
-	default:
-		add("cluster: tasks do not fail")
-	}
+	add(failureAssumption(m))
 	out = append(out, copyAssumptions(m)...)
 	out = append(out, s.lossAssumptions()...)
 	return out
+}
+
+// failureAssumption says whether tasks fail.
+func failureAssumption(m *sim.Model) string {
+	if m.FailTask == 0 {
+		return "cluster: tasks do not fail"
+	}
+	return fmt.Sprintf("cluster: an attempt of a task fails with probability %v; a job fails after %d attempts of one task", m.FailTask, cmp.Or(m.Attempts, 4))
 }
 
 // replicaAssumptions says where input is that the workload does not locate.

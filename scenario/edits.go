@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/workload"
+	"github.com/yardmaster/yardmaster/workload/trace"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
@@ -66,7 +67,7 @@ func (m *Move) attribute(j *workload.Job) string {
 
 // openCluster opens the cluster, with as many nodes as the scenario says.
 func (s *Scenario) openCluster() (*cluster.Cluster, error) {
-	c, err := clusterfile.Open(s.Cluster)
+	c, err := trace.OpenCluster(s.Cluster)
 	switch {
 	case errors.Is(err, clusterfile.ErrFile):
 		return nil, err

@@ -23,6 +23,19 @@ import (
 // it is the policy that emulates it in ideal time. Edits change the file's text. An unknown name or parameter is a MisuseError, a broken file an ordinary error.
 func load(policies policy.Registry, name string, site *conf.Site, edits []edit.Change) (run.Scheduler, error) {
 	s := run.Scheduler{Name: name}
+	if order, place := policies.Split(name); place != "" {
+		s, err := load(policies, order, site, edits)
+		if s.Name = name; err != nil {
+			return s, err
+		}
+		if s.RM != nil {
+			return s, misuse("%s: on a YARN clock %s is YARN's own scheduler, which places its containers by its own locality delay: leave out +%s, or the clock", name, order, place)
+		}
+		if s.New, err = policies.Combine(order, s.New, place); err != nil {
+			return s, &MisuseError{err}
+		}
+		return s, nil
+	}
 	if _, known := policies.Find(name); !known {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
 			return s, fmt.Errorf("scheduler: %s is a folder: name the file in it", name)

@@ -91,7 +91,11 @@ func (s Scenario) resolve(base *Setup) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range s.Schedulers {
+	names, err := s.placed()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		p, err := load(s.Known.Policies, name, site, s.Edits)
 		if err != nil {
 			return nil, err
@@ -287,7 +291,7 @@ func hash(paths []string) (string, error) {
 // echo is the scenario as recorded in a run's result.
 func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 	one := s.Scenario
-	one.Schedulers, one.Seed, one.Seeds = []string{p.Name}, seed, 0
+	one.Schedulers, one.Place, one.Seed, one.Seeds = []string{p.Name}, "", seed, 0
 	if one.Steering.Policies = nil; p.Steer != nil {
 		one.Steering.Policies = []string{p.Steer.Name}
 	} else {
@@ -306,13 +310,17 @@ func (s *Setup) assumptions() []string {
 	if s.Timing == nil {
 		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 	}
-	assumed := append(s.Scenario.Yarn.assumptions(s.Timing), replicaAssumptions(&s.Model)...)
+	assumed := append(s.Scenario.Yarn.assumptions(s.Timing, s.Model.FailTask > 0), replicaAssumptions(&s.Model)...)
+	if s.Model.FailTask > 0 {
+		assumed = append(assumed, failureAssumption(&s.Model))
+	}
+	assumed = append(assumed, copyAssumptions(&s.Model)...)
 	assumed = append(assumed, s.Scenario.lossAssumptions()...)
 	if s.Cluster.Network != nil || s.Scenario.Yarn.Clock == Hadoop {
 		assumed = append(assumed, s.dataAssumptions()...)
 	}
 	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {
-		assumed = append(assumed, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
+		assumed = append(assumed, "scheduler: given by name, it fills each node that reports; there are no reservations and no preemption but its own, sizes are not rounded, and a yarn-site.xml sets the heartbeat alone")
 	}
 	return slices.Concat(assumed, s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 }

@@ -33,6 +33,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
@@ -66,6 +67,7 @@ type Scenario struct {
 	RackLosses  []sim.Loss
 	Moves       []Move // jobs submitted to other queues
 	Schedulers  []string
+	Place       string // a placement for all schedulers that name none
 	Seed        uint64
 	Seeds       int              // repetitions: seeds Seed, Seed+1, ...; 0: as many as fit
 	Resampling  synth.Resampling // a sample of the jobs, other submit times
@@ -233,8 +235,26 @@ func (s *Scenario) resolvePaths(dir string) {
 
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9+/]+$`)
 
+// placed are the schedulers, each with its placement.
+func (s *Scenario) placed() ([]string, error) {
+	if s.Place == "" {
+		return s.Schedulers, nil
+	}
+	if _, known := s.Known.Policies.Split("+" + s.Place); known == "" {
+		return nil, misuse("--place: no policy is named %s%s", s.Place, suggest.Hint(s.Place, s.Known.Policies.Names()))
+	}
+	list := slices.Clone(s.Schedulers)
+	for i, spec := range list {
+		if _, own := s.Known.Policies.Split(spec); own == "" {
+			list[i] += "+" + s.Place
+		}
+	}
+	return list, nil
+}
+
 // isFile reports whether a scheduler is the path of a Hadoop file or a plan, by its extension.
 func (s *Scenario) isFile(spec string) bool {
+	spec, _ = s.Known.Policies.Split(spec)
 	ext := filepath.Ext(spec)
 	return (strings.EqualFold(ext, ".xml") || strings.EqualFold(ext, ".json")) && all.IsFile(s.Known.Policies, spec)
 }

@@ -43,6 +43,8 @@ func firstSettings() []Setting {
 			func(s *Scenario) *string { return &s.Cluster }, nil),
 		setting.Texts("scheduler", "", "NAME", "a policy (see \"yardmaster schedulers\") or a file: a plan, a capacity-scheduler.xml or a fair-scheduler.xml",
 			func(s *Scenario) *[]string { return &s.Schedulers }),
+		setting.Text("place", "", "NAME", "a placement for all schedulers: delay:node=3s; or write it behind one: --scheduler capacity+delay:node=3s",
+			func(s *Scenario) *string { return &s.Place }, nil),
 		setting.Value("seed", "", "N", "seed of all random numbers; the same seed gives the same result", func(s *Scenario) *uint64 { return &s.Seed },
 			func(v string) (uint64, error) {
 				n, err := strconv.ParseUint(v, 10, 63)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/internal/suggest"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/fair/queues"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
@@ -212,7 +213,7 @@ func (st *Steering) rehearsal(p run.Scheduler, policy *steer.Entry) (*steer.Rehe
 }
 
 // queuesOf are the steered queues. Those of a FairScheduler, or of a policy without a file, may come with their first jobs.
-func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []string) ([]string, error) {
+func (st *Steering) queuesOf(scheduler string, limit amlimit.Limit, leaves []string) ([]string, error) {
 	list := strings.Join(leaves, ", ")
 	names := strings.Split(st.Queue, ",")
 	for i, name := range names {
@@ -225,7 +226,7 @@ func (st *Steering) queuesOf(scheduler string, limit steer.AMLimit, leaves []str
 			names[i] = leaves[0]
 		case name == "":
 			names[i] = queues.FullName("default")
-		case limit == steer.CapacityAM && len(leaves) > 0 && !slices.Contains(leaves, name):
+		case limit == amlimit.Capacity && len(leaves) > 0 && !slices.Contains(leaves, name):
 			return nil, &MisuseError{noQueueError{fmt.Errorf("--steer-queue: queue %s is not in %s: its queues are %s", name, scheduler, list)}}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/sim/am"
@@ -109,7 +110,7 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 }
 
 // idealOnly are the model settings that a YARN clock does not use.
-var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "stragglers", "speculate", "fail-task", "attempts", "lookahead"}
+var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "speculate", "lookahead"}
 
 // resolveYarn opens what a YARN clock needs; without one, it rejects what only such a clock has, and there is no site.
 func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
@@ -151,13 +152,17 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 }
 
 // assumptions lists, for a person, the assumptions about the delays of a YARN cluster.
-func (y *Yarn) assumptions(t *yarn.Timing) []string {
+func (y *Yarn) assumptions(t *yarn.Timing, fails bool) []string {
 	out := []string{
 		fmt.Sprintf("cluster: nodes report every %v, each with its own phase; a container is given only then", t.NodeHeartbeat),
 		fmt.Sprintf("cluster: AMs call every %v; a job without an AM's container and without reduces is unmanaged: it holds what it is given, and no process starts", t.AMHeartbeat),
 	}
 	if y.Clock == SLS {
 		return append(out, "cluster: AMs and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
+	}
+	fixed := "tasks do not fail, there is no speculative execution, and no job runs inside its AM"
+	if fails {
+		_, fixed, _ = strings.Cut(fixed, ", ")
 	}
 	model := am.Hadoop
 	if t.AMs == yarn.PlainAMs {
@@ -166,5 +171,5 @@ func (y *Yarn) assumptions(t *yarn.Timing) []string {
 	return append(out, applications(model),
 		fmt.Sprintf("cluster: an AM registers %v after its container is given and stays %v after its job's end", t.AMStart, t.Linger),
 		fmt.Sprintf("cluster: a task begins %v after its AM is notified of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
-		"cluster: tasks do not fail, there is no speculative execution, and no job runs inside its AM")
+		"cluster: "+fixed)
 }

@@ -7,9 +7,9 @@ yardmaster=$1 dir=$2
 mkdir -p "$dir"
 
 # Finds the tests that read traces by the functions they call. None may be skipped. (TestFacebookDay runs the same scenario as the command below.)
-tests=$(grep -rlE --include='*_test.go' 'YARDMASTER_TRACES|facebook\.Day' . | while read -r file; do
+tests=$(grep -rlE --include='*_test.go' 'YARDMASTER_TRACES|swimtest\.Facebook' . | while read -r file; do
   awk -v pkg="$(dirname "$file")" '/^func /{ name = $2; sub(/\(.*/, "", name) }
-    /YARDMASTER_TRACES|facebook\.Day|[^a-zA-Z.]traces\(t/ && name ~ /^Test/ { print pkg, name }' "$file"
+    /YARDMASTER_TRACES|swimtest\.Facebook|[^a-zA-Z.]traces\(t/ && name ~ /^Test/ { print pkg, name }' "$file"
 done | sort -u)
 [ -n "$tests" ] || { echo "no test reads traces"; exit 1; }
 code=0

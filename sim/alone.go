@@ -17,12 +17,13 @@ import (
 // that does not finish alone.
 type Alone struct {
 	cluster *cluster.Cluster
+	total   unit.Resources
 	model   Model
 	seed    uint64
 
 	mu    sync.Mutex
 	slots map[unit.Resources]int64 // containers of a size on the empty cluster
-	fast  *speeds                  // nil: all machines have speed 1
+	fast  *Speeds                  // nil: all machines have speed 1
 	known []unit.Time              // by arrival number, plus one; 0: not yet computed
 	play  *engine
 }
@@ -32,7 +33,9 @@ const aloneKept = 4 << 20
 
 // NewAlone makes an empty cache for one cluster, model and seed.
 func NewAlone(c *cluster.Cluster, m Model, seed uint64) *Alone {
-	return &Alone{cluster: c, model: Model{StartUp: m.StartUp, Application: m.Application}, seed: seed, slots: map[unit.Resources]int64{}, fast: newSpeeds(c)}
+	return &Alone{
+		cluster: c, total: c.Total(), model: Model{StartUp: m.StartUp, Application: m.Application}, seed: seed, slots: map[unit.Resources]int64{}, fast: NewSpeeds(c),
+	}
 }
 
 // Of returns the time for the job that arrived as number seq.
@@ -108,8 +111,11 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 	doneBefore := (waves - 1) * slots
 	if float64(doneBefore) < second.After[0].SlowStart*float64(first.Tasks) {
 		spare = 0
-	} else if waves > 1 && a.model.Application != am.MapsFirst {
-		return 0, false // reduces take containers while maps wait: play it
+	} else if waves > 1 && a.model.Application != am.MapsFirst { // reduces take containers while maps wait
+		if waves, ok = a.mapWaves(src, slots); !ok || a.model.Application == am.Overlap || a.model.StartUp > 0 {
+			return 0, false
+		}
+		t = unit.Time(waves) * l1
 	}
 	early := min(spare, second.Tasks)
 	// At t, early tasks begin to work at once; the others start up first, in the containers of the first stage.
@@ -130,6 +136,52 @@ func (a *Alone) byWaves(src *workload.Job) (t unit.Time, ok bool) {
 		return t + a.model.StartUp + l2, true
 	}
 	return t + unit.Time((n+slots-1)/slots)*(a.model.StartUp+l2), true
+}
+
+// mapWaves counts the waves of a job's maps if its AM requests reduces while maps wait, as engine.ramp does at every end of a map; tasks
+// start at once, and all are of one size. ok is false if maps hang or the job has no such AM.
+func (a *Alone) mapWaves(src *workload.Job, slots int64) (waves int64, ok bool) {
+	first, second := &src.Stages[0], &src.Stages[1]
+	s := am.State{
+		Map: first.Ask, Reduce: second.Ask, Headroom: a.total.Sub(src.AM), Cores: true, Started: true,
+		Maps: first.Tasks, MapsWaiting: first.Tasks, Pending: second.Tasks,
+	}
+	config := am.Defaults()
+	l1, _ := first.Length.IsConstant()
+	hangs := !am.IsMapReduce(src)
+	update := func() {
+		if am.Reached(second.After[0].SlowStart, s.MapsDone, s.Maps) {
+			s.Waited = unit.Time(waves) * l1
+			d := config.Reduces(&s)
+			s.Pending, s.Asked = s.Pending-d.Ask, s.Asked+d.Ask
+			hangs = hangs || s.Hanging()
+		}
+	}
+	fill := func() {
+		for s.MapsWaiting > 0 && s.MapsHeld+s.ReduceHeld < slots {
+			s.Headroom = s.Headroom.Sub(s.Map)
+			if s.Asked == 0 {
+				s.MapsWaiting, s.MapsHeld = s.MapsWaiting-1, s.MapsHeld+1
+				continue
+			}
+			if s.Asked, s.ReduceHeld = s.Asked-1, s.ReduceHeld+1; s.Asked == 0 {
+				update()
+			}
+		}
+	}
+	update()
+	fill()
+	for s.MapsWaiting > 0 && !hangs {
+		if waves++; s.Pending+s.Asked == 0 { // nothing changes any more
+			return waves + (s.MapsWaiting+s.MapsHeld-1)/s.MapsHeld, true
+		}
+		for range s.MapsHeld {
+			s.MapsHeld, s.MapsDone, s.Headroom = s.MapsHeld-1, s.MapsDone+1, s.Headroom.Add(s.Map)
+			update()
+			fill()
+		}
+	}
+	return waves + 1, !hangs
 }
 
 // playAlone runs the job through the engine.

@@ -60,6 +60,7 @@ type Config struct {
 
 	// Progress, if set, is called occasionally with the run's progress. It must not block.
 	Progress func(Progress)
+	Why      *Why // a question to answer; nil: none
 }
 
 // Progress is the progress of a run.
@@ -139,6 +140,7 @@ type Summary struct {
 	FirstSubmit, LastFinish              unit.Time
 	Busy                                 unit.Time // container-time held
 	BusyMem                              float64   // MiB x seconds
+	HeldMem                              float64   // MiB x seconds held for gangs that did not fit yet
 	Present                              unit.Time // while there was an admitted job that had not ended
 	Events                               int64     // taken from the event queue
 	Decisions                            int64     // containers started

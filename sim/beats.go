@@ -86,7 +86,7 @@ func (p *pool) nextBeat() {
 	}
 	now := p.e.now
 	from, _ := slices.BinarySearch(b.phase, now%b.period+1)
-	if i := p.rooms.find(p.asks.min, int32(from)); i >= 0 {
+	if i := p.rooms.find(p.asks.Min, int32(from)); i >= 0 {
 		if at := b.after(i, now); at < b.due {
 			p.putBeat(i, at)
 		}

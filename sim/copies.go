@@ -63,9 +63,8 @@ func (c *copies) remove(t int32) {
 // beside returns the first stage from k on, other than front, with a task for a container of the same kind, no larger than what front
 // asks for, that fits into room; -1: none.
 func (j *job) beside(front, k int, room unit.Resources) int {
-	f := &j.stages[front]
 	for ; k < len(j.stages); k++ {
-		if s := &j.stages[k]; k != front && s.Open() > 0 && s.Slot == f.Slot && s.Gang <= 1 && s.Ask.Fits(f.Ask) && s.Ask.Fits(room) {
+		if s := j.stages[k].Stage; s.Replaces(j.stages[front].Stage) && s.Ask.Fits(room) {
 			return k
 		}
 	}

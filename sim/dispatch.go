@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -8,6 +9,9 @@ import (
 // dispatch offers the whole pool after a change: work arrived, a stage opened, a job left its share to others.
 // With heartbeats it only queues the next beat of a free node.
 func (p *pool) dispatch() {
+	if p.hold.complete() {
+		p.startHeld()
+	}
 	p.due = false
 	for _, i := range p.freed {
 		p.offerNode(&p.nodes[i]) // parked jobs are not asked below
@@ -26,19 +30,19 @@ func (p *pool) dispatch() {
 		p.offerAll()
 		return
 	}
-	for p.waiting > p.parked && p.asks.min.Fits(p.free) && p.rooms.may(p.asks.min) {
+	for p.waiting > p.parked && p.asks.Min.Fits(p.free) && p.rooms.may(p.asks.Min) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break
 		}
 	}
-	p.due = false // starts may have set it, but everything has just been offered
+	p.due = p.hold.complete() // starts may have set it, but everything has just been offered
 }
 
 // offerAll offers every node with room, except those that the order has nothing for.
 func (p *pool) offerAll() {
 	for start := int32(0); p.waiting > 0 && int(start) < len(p.nodes); {
-		node := p.rooms.find(p.asks.min, start)
+		node := p.rooms.find(p.asks.Min, start)
 		if node < start {
 			break // none, or the search wrapped around
 		}
@@ -46,7 +50,7 @@ func (p *pool) offerAll() {
 		p.offerNode(&p.nodes[node])
 		start = max(node+1, p.offer.Next)
 	}
-	p.due = false
+	p.due = p.hold.complete()
 }
 
 // offerNode offers the free room of one node.
@@ -55,7 +59,7 @@ func (p *pool) offerNode(n *policy.Node) {
 		return
 	}
 	p.offer.Now, p.offer.Node = p.e.now, n
-	for given := 1; p.waiting > 0 && p.asks.min.Fits(n.Free); given++ {
+	for given := 1; p.waiting > 0 && p.asks.Min.Fits(n.Free); given++ {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.onNode) || given == p.e.model.PerBeat {
 			break
@@ -69,15 +73,15 @@ func (p *pool) tryOnNode(v *policy.Job) policy.Verdict {
 	if v.Waiting[p.id] <= 0 {
 		return policy.Pass // it waits for the other kind of slot
 	}
-	if e.gangs && e.jobs[v.Index].together(v.Front) > 1 {
-		return p.tryGang(v)
-	}
 	j, s := e.jobs[v.Index], v.Front
+	if front := int(j.front[p.id]); e.gangs && j.together(front) > 1 {
+		return p.tryGang(j, front)
+	}
 	if e.chooses {
 		if s = p.offer.Stage; !j.asks(s).Fits(n.Free) || s >= 0 && j.stages[s].Slot != p.id {
 			return p.pass()
 		}
-	} else if !v.Ask.Fits(n.Free) {
+	} else if !v.Ask.Fits(n.Free) && !(e.cfg.Cluster.Slots && cluster.Unit.Fits(n.Free)) { // Ask may be that of a gang for the other kind of slot
 		if !j.mixed || !j.minAsk.Fits(n.Free) {
 			return p.pass()
 		}
@@ -129,8 +133,8 @@ func (p *pool) tryAnyNode(v *policy.Job) policy.Verdict {
 	if j.parked {
 		return policy.Pass
 	}
-	if e.gangs && j.together(v.Front) > 1 {
-		return p.tryGang(v)
+	if front := int(j.front[p.id]); e.gangs && j.together(front) > 1 {
+		return p.tryGang(j, front)
 	}
 	near, number, node := policy.NoPreference, int64(-1), int32(-1)
 	s := v.Front
@@ -176,34 +180,6 @@ func (p *pool) seek(j *job, s int) (policy.Near, int64, int32) {
 		return j.stages[s].near.choose(p, j.stages[s].Ask)
 	}
 	return policy.NoPreference, -1, p.findRoom(j.asks(s))
-}
-
-// tryGang starts the tasks of the job's next stage that must start together, wherever there is room; all or none.
-func (p *pool) tryGang(v *policy.Job) policy.Verdict {
-	e, j, stage := p.e, p.e.jobs[v.Index], v.Front
-	n, ask := j.together(stage), j.asks(stage)
-	p.gang = p.gang[:0]
-	for int64(len(p.gang)) < n {
-		node := p.rooms.find(ask, p.cursor)
-		if node < 0 || e.unfit(node) {
-			break
-		}
-		p.cursor = node + 1
-		p.gang = append(p.gang, node)
-		p.nodes[node].Free = p.nodes[node].Free.Sub(ask)
-		p.rooms.touch(node)
-	}
-	for _, at := range p.gang {
-		p.nodes[at].Free = p.nodes[at].Free.Add(ask)
-		p.rooms.touch(at)
-	}
-	if int64(len(p.gang)) < n {
-		return p.pass()
-	}
-	for _, at := range p.gang {
-		e.start(p, j, stage, &p.nodes[at], policy.NoPreference, -1)
-	}
-	return policy.Took
 }
 
 // findRoom returns a node with room for ask; -1: none. Within one dispatch room only shrinks, so an ask no smaller than a failed one

@@ -12,13 +12,19 @@
 // while maps still wait, and are killed for maps that hang. Any other stage may take containers once its slow-start share of its
 // predecessors' tasks is done and all of them have been started; so the tasks that a waiting task waits for are always running.
 // (Reduces with slots of their own may start before all maps have. After failures, waiting tasks give way: see unblock.)
-// See docs/design/0007-one-loop.md and 0013-one-application-model.md.
+//
+// The tasks of a gang start together or not at all, on any nodes that the placement policy accepts. A gang that has lacked room at its turn for a
+// minute gets a hold: room on enough nodes is given to nobody else until the gang fits there. There is one hold at a time, in the order of the
+// policy's proposals, and it lasts no longer than the longest task on its nodes. (Containers that end only when their job does, and tasks that wait for
+// others, are not counted as room to come; a gang that needs their room is not held for.) If a task of a gang fails, is lost or preempted, the others
+// go on, and it waits as a task that never ran does: alone, or with the next gang of its stage.
+//
+// See docs/design/0007-one-loop.md, 0012-dispatch-seam-second-edition.md and 0013-one-application-model.md.
 package sim
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -61,6 +67,7 @@ type engine struct {
 	described *cluster.Cluster // as given; cfg.Cluster has its nodes in the order of their heartbeats
 	model     Model
 	now       unit.Time
+	ask       unit.Time // when to answer Config.Why
 	q         radix.Queue
 
 	order   policy.Order
@@ -86,7 +93,7 @@ type engine struct {
 	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
 	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
 	files     *hdfs.Files      // input that the trace does not locate; nil: it has no location
-	speeds    *speeds          // nil: all machines are equally fast
+	speeds    *Speeds          // nil: all machines are equally fast
 	nodeRack  []int32
 	rackNodes [][]int32
 	lossOf    []int32 // by node: losses in effect
@@ -125,18 +132,15 @@ func newEngine(c Config) (*engine, error) {
 	if c.Sink == nil {
 		c.Sink = nowhere{}
 	}
-	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, alone: c.Alone, line: timeline.New(c.Model.Sample)}
+	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
 	if e.model.Lookahead <= 0 {
 		e.model.Lookahead = 200
 	}
-	if e.model.Attempts <= 0 {
-		e.model.Attempts = 4
-	}
-	if e.model.Attempts > math.MaxUint16 {
-		return nil, fmt.Errorf("%d attempts of a task: at most %d", e.model.Attempts, math.MaxUint16)
+	if err := e.model.CheckAttempts(); err != nil {
+		return nil, err
 	}
 	if a := e.model.Application; a != "" && !slices.Contains(am.Names(), a) {
 		return nil, fmt.Errorf("unknown application model %q: want %s", a, strings.Join(am.Names(), " or "))
@@ -145,22 +149,19 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
 		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, *d)
 	}
-	if e.model.FailTask < 0 || e.model.FailTask >= 1 {
-		return nil, fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", e.model.FailTask)
-	}
 	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
 	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap
 	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
 		e.careful = true
-	}
-	if err := e.model.Stragglers.validate(); err != nil {
-		return nil, err
 	}
 	if err := e.setSpeculation(); err != nil {
 		return nil, err
 	}
 	p, err := c.NewPolicy()
 	if err != nil {
+		return nil, err
+	}
+	if err := p.Check("ideal time", policy.Everything); err != nil {
 		return nil, err
 	}
 	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
@@ -178,7 +179,7 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}
-	e.speeds = newSpeeds(e.cfg.Cluster)
+	e.speeds = NewSpeeds(e.cfg.Cluster)
 	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
@@ -248,6 +249,9 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		if ev.At >= e.line.To {
 			e.line.Pass(ev.At, e.sampled)
 		}
+		if ev.At > e.ask {
+			e.explain()
+		}
 		e.now = ev.At
 		arg := ev.What &^ kindMask
 		switch ev.What & kindMask {
@@ -293,6 +297,9 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		if e.err != nil {
 			return e.sum, e.err
 		}
+	}
+	if e.ask != unit.Never {
+		e.explain()
 	}
 	e.finish()
 	return e.sum, e.err

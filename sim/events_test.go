@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
@@ -152,18 +153,18 @@ func (u *urgent) Tick(now unit.Time) (unit.Time, bool) { return now + 5*unit.Sec
 func (u *urgent) Victims(_ unit.Time, to []policy.Claim) []policy.Claim {
 	low, high := u.jobs["low"], u.jobs["high"]
 	if high != nil && high.Pending > 0 && high.Running == 0 && low.Running > 0 {
-		to = append(to, policy.Claim{Job: low, Stage: 0, Count: high.Pending})
+		to = append(to, policy.Claim{Job: low, Stage: 0, Count: high.Pending, For: high, Node: &policy.Node{Index: 0}})
 	}
 	return to
 }
 
-// A policy names victims; the engine takes the newest of them away, and their tasks run again.
+// A policy names victims on a node; the engine takes the newest of them away, and their tasks run again.
 func TestVictims(t *testing.T) {
 	low, high := mapReduce("low", 0, 8, 1, 1), mapReduce("high", 12*unit.Second, 2, 1, 1)
 	low.Stages[0].Length = workload.Fixed(100 * unit.Second)
 	high.Priority = 5
 	u := &urgent{Order: fifo.New(), jobs: map[string]*policy.Job{}}
-	l, sum := runWith(t, mustParse(t, "1x4/1"), sim.Model{}, policy.Policy{Order: u, Timer: u}, low, high)
+	l, sum := runWith(t, mustParse(t, "2x2/1"), sim.Model{}, policy.Policy{Order: u, Timer: u}, low, high)
 	for _, r := range l.Records {
 		switch {
 		case r.Job.ID == "high" && (r.Start != 15*unit.Second || r.Lost != 0):
@@ -212,9 +213,9 @@ func TestWhy(t *testing.T) {
 func TestGPUs(t *testing.T) {
 	for _, scheduler := range []string{"fifo", "fair", "fair:by=user", "fair:resource=drf", "capacity", "delay"} {
 		c := cluster.Uniform(4, 1, unit.Resources{Mem: 8192, Cores: 8000}) // thousandths of a core
-		c.Nodes[2].Room.Extra = unit.Extras(2, 0)
+		c.Nodes[2].Room.Extra = unit.Named("gpu", 2)
 		training, etl := mapReduce("training", 0, 6, 0, 1), mapReduce("etl", 0, 60, 0, 1)
-		training.Stages[0].Ask = unit.Resources{Mem: 512, Cores: 250, Extra: unit.Extras(1, 0)}
+		training.Stages[0].Ask = unit.Resources{Mem: 512, Cores: 250, Extra: unit.Named("gpu", 1)}
 		etl.Stages[0].Ask = unit.Resources{Mem: 512, Cores: 250}
 		l, _, err := play(t, c, sim.Model{}, scheduler, training, etl)
 		if err != nil {
@@ -228,9 +229,51 @@ func TestGPUs(t *testing.T) {
 	}
 	c := cluster.Uniform(2, 1, cluster.Unit)
 	job := mapReduce("a", 0, 1, 0, 1)
-	job.Stages[0].Ask.Extra = unit.Extras(1, 0)
+	job.Stages[0].Ask.Extra = unit.Named("gpu", 1)
 	if _, sum, err := play(t, c, sim.Model{}, "fifo", job); err != nil || sum.Refused != 1 {
 		t.Errorf("a cluster without GPUs takes it: %+v, %v", sum, err)
+	}
+}
+
+// Two jobs that ask for little but GPUs share them by DRF, whatever else they ask for, and no node gives more than it has.
+func TestGPUsAreShared(t *testing.T) {
+	for _, scheduler := range []string{"fair:resource=drf", "fair:by=pool,resource=drf"} {
+		c := cluster.Uniform(2, 1, unit.Resources{Mem: 100_000, Cores: 100})
+		for i := range c.Nodes {
+			c.Nodes[i].Room.Extra = unit.Named("gpu", 4)
+		}
+		first, small, large := mapReduce("first", 0, 8, 0, 1), mapReduce("small", unit.Second, 40, 0, 1), mapReduce("large", unit.Second, 40, 0, 1)
+		small.Stages[0].Ask = unit.Resources{Mem: 10, Cores: 1, Extra: unit.Named("gpu", 1)}
+		large.Stages[0].Ask = unit.Resources{Mem: 10_000, Cores: 1, Extra: unit.Named("gpu", 1)}
+		first.Stages[0].Ask = small.Stages[0].Ask
+		small.Queue, large.Queue = "a", "b"
+		l := &lives{}
+		spec, err := policy.ParseSpec(scheduler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := sim.Run(context.Background(), sim.Config{
+			Cluster: c, Source: workload.Slice{first, small, large}.Source(), Seed: 1, Sink: l,
+			NewPolicy: func() (policy.Policy, error) { return all.Policies.New(spec) },
+		})
+		if err != nil || sum.Finished != 3 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		starts, held := map[string]int{}, map[string]int{}
+		for _, r := range l.tasks {
+			if r.Start == 10*unit.Second {
+				starts[r.Job.ID]++
+			}
+			for at := r.Start; at < r.End; at += unit.Second { // tasks start and end at whole seconds
+				key := fmt.Sprint(r.Node, " at ", at.Seconds())
+				if held[key]++; held[key] > 4 {
+					t.Fatalf("%s: %s has %d of 4 GPUs in use", scheduler, key, held[key])
+				}
+			}
+		}
+		if starts["small"] != 4 || starts["large"] != 4 {
+			t.Errorf("%s: of eight GPUs, %v", scheduler, starts)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
@@ -11,15 +13,39 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// failsAt decides whether this attempt of a task fails and after which share of its work. The result depends only on the task
-// and the attempt number, so every policy sees the same failures.
-func (e *engine) failsAt(j *job, i int, tk *task) (share float64, fails bool) {
-	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedFailures), uint64(j.rec.Seq)<<16|uint64(i))
-	key := tk.key()
-	if workload.Uniform01(seed, key) >= e.model.FailTask {
+// CheckAttempts is for engines: it reports invalid values of what concerns the attempts of tasks, and sets the default number of them.
+func (m *Model) CheckAttempts() error {
+	if m.Attempts <= 0 {
+		m.Attempts = 4
+	}
+	if m.Attempts > math.MaxUint16 {
+		return fmt.Errorf("%d attempts of a task: at most %d", m.Attempts, math.MaxUint16)
+	}
+	if m.FailTask < 0 || m.FailTask >= 1 {
+		return fmt.Errorf("the probability that a task fails is %v: it must be at least 0 and less than 1", m.FailTask)
+	}
+	return m.Stragglers.validate()
+}
+
+// ErrFailingWork refuses a worker together with Model.FailTask.
+var ErrFailingWork = errors.New("tasks that fail at random are not played together with a model of what tasks do; leave out one of them")
+
+// FailsAt is for engines: whether an attempt of a task in stage i of the job that arrived as number seq fails, and after which share of its work.
+// The result depends only on the task and the attempt number, so every policy and every clock sees the same failures.
+func (m *Model) FailsAt(seed uint64, seq int64, i int, key uint64) (share float64, fails bool) {
+	if m.FailTask == 0 {
+		return 0, false
+	}
+	seed = workload.Seed(workload.Seed(seed, seedFailures), uint64(seq)<<16|uint64(i))
+	if workload.Uniform01(seed, key) >= m.FailTask {
 		return 0, false
 	}
 	return workload.Uniform01(^seed, key), true
+}
+
+// TooOften is for engines: why a job fails.
+func (m *Model) TooOften(stage int) string {
+	return fmt.Sprintf("a task of stage %d failed %d times", stage, m.Attempts)
 }
 
 // retry makes a failed task pending again. Its record is still valid; its container is released.
@@ -27,7 +53,7 @@ func (e *engine) retry(j *job, t int32) {
 	tk := &e.tasks[t]
 	i := int(tk.stage)
 	if int(tk.attempt)+1 >= e.model.Attempts {
-		j.rec.Reason = fmt.Sprintf("a task of stage %d failed %d times", i, e.model.Attempts)
+		j.rec.Reason = e.model.TooOften(i)
 		tk.flags |= taskDead // its container is already released
 		e.killJob(j)
 		return
@@ -39,7 +65,7 @@ func (e *engine) retry(j *job, t int32) {
 func (e *engine) again(j *job, i int, a again) {
 	s := &j.stages[i]
 	s.Pending++
-	s.settled = false
+	s.settled, j.ramped = false, false
 	s.redo = append(s.redo, a)
 	if s.near != nil {
 		s.near.Put(a.number)
@@ -149,7 +175,9 @@ func (e *engine) preempt() bool {
 			e.restart(j)
 			continue
 		}
-		list := e.held(func(tk *task) bool { return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 })
+		list := e.held(func(tk *task) bool {
+			return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 && (c.Node == nil || c.Node.Index == tk.node)
+		})
 		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
 			if e.kill(j, t, policy.Taken); j.gone {
 				break // its last task was done, only the notification was pending

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/workload/swim/swimtest"
 )
 
 type count struct{ jobs, samples int }
@@ -23,7 +23,7 @@ func TestFacebookDay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fifty million events")
 	}
-	jobs := facebook.Day(t)
+	jobs := swimtest.Facebook(t)
 	for _, cl := range []string{"600x6/30", "3000x20/150"} {
 		for _, name := range []string{"fifo", "fair", "capacity"} {
 			c, _ := cluster.Parse(cl)

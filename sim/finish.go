@@ -58,6 +58,8 @@ func (e *engine) whyStuck(j *job, ams, total unit.Resources) string {
 				ams.Mem, total.Mem)
 		case e.allUnfit():
 			return "no node may get a container: their disks hold more than they may"
+		case j.together(int(j.front[k])) > 1:
+			return fmt.Sprintf("%d containers of %v start together, and there is no room for all of them", j.together(int(j.front[k])), j.asks(int(j.front[k])))
 		case p.rooms.find(v.Ask, 0) < 0:
 			return fmt.Sprintf("no node has room for a container of %v", v.Ask)
 		}

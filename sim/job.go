@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
@@ -39,9 +41,11 @@ type job struct {
 	parked   bool // it waits for a node nearer than floor: see parking
 	floor    policy.Near
 	again    unit.Time      // when it is offered containers again
+	holdAt   unit.Time      // from when room is held for its gang; 0: it has not lacked room at its turn
 	minAsk   unit.Resources // componentwise min of what it wants next, if mixed
 	// Its AM is updated when a map ends: maps wait, and reduces may be requested, withdrawn or killed.
 	watches bool
+	ramped  bool // every reduce has its container: its AM changes nothing unless maps hang
 	kept    *kept
 	racks   [2][]int32 // of the first replica of its input, and of the others; none: any
 	rec     JobRecord
@@ -131,11 +135,12 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
 	slots := e.cfg.Cluster.Slots
 	var input unit.Bytes
+	gangs := false
 	j.shown = slices.Grow(j.shown, len(src.Stages))[:len(src.Stages)]
 	for i := range src.Stages {
 		s := &src.Stages[i]
 		j.shown[i] = policy.Stage{Tasks: s.Tasks, Pending: s.Tasks, Later: s.Tasks, Ask: s.Ask, After: s.After, Gang: s.Gang}
-		e.gangs = e.gangs || s.Gang > 1
+		gangs = gangs || s.Gang > 1
 		st := stage{Stage: &j.shown[i], seed: workload.Seed(j.seed, uint64(i)), length: &s.Length, waits: -1, fixed: -1}
 		if l, ok := s.Length.IsConstant(); ok {
 			st.fixed = l
@@ -151,16 +156,15 @@ func (e *engine) newJob(src *workload.Job) *job {
 		input += s.Input
 		j.stages = append(j.stages, st)
 	}
+	e.gangs = e.gangs || gangs
 	if src.Keep != nil && !slots {
 		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
 	}
-	if e.speeds != nil {
-		j.rates = e.speeds.rates(src, j.rates)
-	}
+	j.rates = e.speeds.Rates(src, j.rates)
 	j.mixed = j.mixed && j.kept == nil
 	if !slots && src.Keep == nil && len(src.Stages) > 1 && am.IsMapReduce(src) {
 		j.overlaps = e.model.Application == am.Overlap
-		j.ramps = e.model.Application != am.MapsFirst && !j.overlaps
+		j.ramps = e.model.Application != am.MapsFirst && !j.overlaps && !gangs // a gang is requested at once
 	}
 	j.ready = src.AM.IsZero() || slots // Hadoop 1 has no AMs
 	j.plain = !e.careful && j.kept == nil && j.index < 1<<jobBits
@@ -174,13 +178,17 @@ func (e *engine) newJob(src *workload.Job) *job {
 	return j
 }
 
-// tooLarge reports a container that no node could ever hold.
+// tooLarge reports a container that no node could ever hold, or a gang that would never fit.
 func (e *engine) tooLarge(j *job) error {
 	if e.cfg.Cluster.Slots {
 		for i := range j.stages {
-			k := j.stages[i].Slot
-			if j.stages[i].Tasks > 0 && e.pools[k].empty {
-				return fmt.Errorf("needs %v slots and the cluster has none", [...]string{"map", "reduce"}[k])
+			s := &j.stages[i]
+			name := [...]string{"map", "reduce"}[s.Slot]
+			if s.Tasks > 0 && e.pools[s.Slot].empty {
+				return fmt.Errorf("needs %v slots and the cluster has none", name)
+			}
+			if n := min(s.Gang, s.Tasks); n > 1 && n > e.slots(s.Slot) {
+				return fmt.Errorf("asks for %d %s slots at once: the cluster has %d", n, name, e.slots(s.Slot))
 			}
 		}
 		return nil
@@ -200,18 +208,36 @@ func (e *engine) tooLarge(j *job) error {
 		if !fits(j.kept.ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", j.kept.ask)
 		}
-		return nil
+		return CheckGangs(e.cfg.Cluster, j.src)
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
 		if s.Tasks > 0 && !fits(s.Ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
 		}
-		if s.Gang <= 1 {
+	}
+	return CheckGangs(e.cfg.Cluster, j.src)
+}
+
+// CheckGangs is for engines: it reports a gang that the cluster could never hold beside the job's AM.
+func CheckGangs(c *cluster.Cluster, j *workload.Job) error {
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		n := min(s.Gang, s.Tasks)
+		if n <= 1 {
 			continue
 		}
-		if n, room := min(s.Gang, s.Tasks), e.cfg.Cluster.Containers(s.Ask); n > room {
-			return fmt.Errorf("asks for %d containers of %v at once: the cluster has room for %d", n, s.Ask, room)
+		if j.Keep != nil {
+			return errors.New("its tasks start together (a gang), and it runs them in containers that it keeps: these start one by one")
+		}
+		room, cost := c.Containers(s.Ask), int64(math.MaxInt64) // of the AM, where it takes the place of the fewest
+		for k := range c.Nodes {
+			if r := c.Nodes[k].Room; j.AM.Fits(r) {
+				cost = min(cost, r.Count(s.Ask)-r.Sub(j.AM).Count(s.Ask))
+			}
+		}
+		if cost < math.MaxInt64 && n > room-cost {
+			return fmt.Errorf("asks for %d containers of %v at once: the cluster has room for %d", n, s.Ask, room-cost)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/policytest"
@@ -86,7 +87,7 @@ type failer interface {
 // steered plays jobs under a controller.
 type steered struct {
 	name   string
-	rule   steer.AMLimit
+	rule   amlimit.Limit
 	share  float64
 	delays steer.Delays
 	seed   uint64
@@ -98,7 +99,7 @@ type steered struct {
 func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*recorder, sim.Summary) {
 	t.Helper()
 	if c.rule.Property == "" {
-		c.rule = steer.FairAM
+		c.rule = amlimit.Fair
 	}
 	set := marp.Defaults(c.name, "root.default").On(c.rule)
 	set.Seed, set.Value = c.seed, 0.25
@@ -113,7 +114,7 @@ func (c steered) play(t failer, ctx context.Context, jobs workload.Slice) (*reco
 	sum, err := sim.Run(ctx, sim.Config{
 		Cluster: threeNodes(), Source: jobs.Source(), NoAlone: true, Model: c.model, Seed: c.seed, Steerer: r, Delays: c.delays, Worker: c.worker,
 		NewPolicy: func() (policy.Policy, error) {
-			if c.rule == steer.CapacityAM {
+			if c.rule == amlimit.Capacity {
 				return capacity.New(capacityWith(t, c.share))
 			}
 			return fair.FromConf(fairWith(t, c.share))
@@ -387,7 +388,7 @@ func TestPropertyControllersInTheYard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := steered{
 			name:  rapid.SampledFrom(marp.Names()).Draw(t, "controller"),
-			rule:  rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.CapacityAM}).Draw(t, "rule"),
+			rule:  rapid.SampledFrom([]amlimit.Limit{amlimit.Fair, amlimit.Capacity}).Draw(t, "rule"),
 			share: rapid.SampledFrom([]float64{0.05, 0.13, 0.5, 1}).Draw(t, "found"),
 			seed:  uint64(rapid.IntRange(0, 1000).Draw(t, "seed")),
 			model: sim.Model{Heartbeat: rapid.SampledFrom([]unit.Time{0, second}).Draw(t, "heartbeat"), StartUp: unit.Time(rapid.IntRange(0, 3).Draw(t, "start-up")) * second},
@@ -469,7 +470,7 @@ func TestDecisionLogs(t *testing.T) {
 		run  steered
 	}{
 		{"cbtws-fair-file", steered{name: "cbtws", share: 0.05, delays: steer.Delays{Sense: second, Poll: 10 * second, Age: 5 * second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
-		{"cbt-at-once", steered{name: "cbt", rule: steer.CapacityAM, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
+		{"cbt-at-once", steered{name: "cbt", rule: amlimit.Capacity, share: 0.05, delays: steer.Delays{Sense: second}, seed: 1, model: sim.Model{Heartbeat: second, StartUp: 2 * second}}},
 	} {
 		r, sum := c.run.play(t, context.Background(), sixJobs())
 		for _, got := range sum.Receipts {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
 	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 )
 

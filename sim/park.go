@@ -24,7 +24,7 @@ type parking struct {
 }
 
 // skip notes that a job refuses an offer, and parks it if it waits until a deadline. A job with several container sizes is not parked:
-// a node too small for one may do for another.
+// a node too small for one may do for another. Nor is a gang: it needs several nodes.
 func (p *pool) skip(j *job, s int, c choice) {
 	e := p.e
 	again := e.place.Skipped(e.now, &j.view, s)
@@ -35,7 +35,7 @@ func (p *pool) skip(j *job, s int, c choice) {
 		j.again = again
 		e.q.Push(again, evAsk|uint64(j.index), unit.Time(j.rec.Seq))
 	}
-	if c.score != policy.Wait || e.phase != nil || e.cfg.Cluster.Slots || j.mixed || j.stages[s].Open() == 0 {
+	if c.score != policy.Wait || e.phase != nil || e.cfg.Cluster.Slots || j.mixed || j.stages[s].Open() == 0 || j.stages[s].Gang > 1 {
 		return
 	}
 	p.unpark(j)

@@ -39,6 +39,8 @@ func (p *scored) Placed(_ *policy.Job, _ int, n *policy.Node, _ policy.Near) {
 	p.placed, p.at = append(p.placed, n.Name), append(p.at, p.now)
 }
 
+func (p *scored) Unplaced(*policy.Job, int, *policy.Node, policy.Near) {}
+
 func (p *scored) Left(unit.Time, *policy.Job) {}
 
 func (p *scored) play(t *testing.T, c *cluster.Cluster, m sim.Model, jobs ...*workload.Job) sim.Summary {

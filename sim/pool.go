@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/asks"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -15,11 +16,13 @@ type pool struct {
 	e       *engine
 	nodes   []policy.Node
 	rooms   *rooms
-	free    unit.Resources   // of all nodes
-	cursor  int32            // where the next search for a node starts, which spreads work round-robin
-	waiting int64            // jobs that want a container here
-	asks    asks             // of the jobs that wait
-	gang    []int32          // nodes for the current gang
+	free    unit.Resources // of all nodes
+	cursor  int32          // where the next search for a node starts, which spreads work round-robin
+	waiting int64          // jobs that want a container here
+	asks    asks.Set       // of the jobs that wait
+	gang    []seat         // of the current gang
+	numbers []int64        // of its tasks chosen for their locality
+	hold    hold
 	failed  []unit.Resources // asks that found no node in the current dispatch
 	offer   policy.Offer
 	refused int // jobs refused during the current offer
@@ -66,7 +69,7 @@ func (e *engine) roomOf(k, i int) unit.Resources {
 
 func (e *engine) newPool(k uint8) *pool {
 	c := e.cfg.Cluster
-	pl := &pool{id: k, e: e, nodes: make([]policy.Node, len(c.Nodes)), asks: newAsks()}
+	pl := &pool{id: k, e: e, nodes: make([]policy.Node, len(c.Nodes)), asks: asks.New()}
 	pl.offer.Slot = k
 	pl.empty = true
 	for i := range c.Nodes {
@@ -162,6 +165,7 @@ func (e *engine) resized() {
 	e.order.Resized(e.now, c)
 	for _, p := range e.pools {
 		p.changed()
+		p.release() // its nodes are chosen anew
 	}
 	if e.steering != nil {
 		e.steering.sized = false

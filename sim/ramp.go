@@ -34,7 +34,7 @@ func (e *engine) ramp(j *job) (hangs bool, kill int64) {
 			s.ReduceHeld += st.Running
 		}
 	}
-	j.watches = s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0
+	j.watches, j.ramped = s.MapsWaiting > 0 && s.Pending+s.Asked+s.ReduceHeld > 0, s.Pending+s.Asked == 0
 	config := am.Defaults()
 	d := config.Reduces(&s)
 	s.Asked += d.Ask

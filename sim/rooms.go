@@ -79,7 +79,11 @@ func (r *rooms) raise(k int) {
 		below := r.levels[l-1]
 		var m unit.Resources
 		for c := k * fan; c < min(k*fan+fan, len(below)); c++ {
-			m = m.Max(below[c])
+			if b := &below[c]; b.Extra == m.Extra { // Max, without a call
+				m.Mem, m.Cores = max(m.Mem, b.Mem), max(m.Cores, b.Cores)
+			} else {
+				m = m.Max(*b)
+			}
 		}
 		if r.levels[l][k] == m {
 			break

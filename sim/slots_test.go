@@ -8,10 +8,10 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/sim"
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -60,14 +60,14 @@ func TestSlotsOfAShare(t *testing.T) {
 	am := unit.Resources{Mem: 2048, Cores: 1}
 	for _, c := range []struct {
 		name   string
-		rule   steer.AMLimit
+		rule   amlimit.Limit
 		policy func(share float64) (policy.Policy, error)
 		slots  [16]int64
 	}{
-		{"fair", steer.FairAM, func(s float64) (policy.Policy, error) { return fair.FromConf(fairWith(t, s)) }, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
-		{"fair of Hadoop 2", steer.FairV2AM, func(s float64) (policy.Policy, error) { return fair.FromConfV2(fairWith(t, s)) }, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
+		{"fair", amlimit.Fair, func(s float64) (policy.Policy, error) { return fair.FromConf(fairWith(t, s)) }, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
+		{"fair of Hadoop 2", amlimit.FairV2, func(s float64) (policy.Policy, error) { return fair.FromConfV2(fairWith(t, s)) }, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
 		// Rounded up to whole minimum allocations of 1024 MiB; one AM may always start.
-		{"capacity", steer.CapacityAM, func(s float64) (policy.Policy, error) { return capacity.New(capacityWith(t, s)) }, [16]int64{1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 13, 23}},
+		{"capacity", amlimit.Capacity, func(s float64) (policy.Policy, error) { return capacity.New(capacityWith(t, s)) }, [16]int64{1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 13, 23}},
 	} {
 		for i, share := range []float64{0.02, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.13, 0.17, 0.20, 0.21, 0.25, 0.30, 0.50, 0.90} {
 			var jobs workload.Slice

@@ -6,21 +6,25 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// speeds are the speeds of a cluster's machines; nil: all are 1.
-type speeds struct {
+// Speeds is for engines: the speeds of a cluster's machines; nil: all are 1.
+type Speeds struct {
 	kinds []*cluster.Speed
 	node  []int32 // index into kinds, by node; -1: 1
 }
 
-func newSpeeds(c *cluster.Cluster) *speeds {
+// NewSpeeds returns the speeds of a cluster's machines.
+func NewSpeeds(c *cluster.Cluster) *Speeds {
 	if of, node := c.Speeds(); of != nil {
-		return &speeds{of, node}
+		return &Speeds{of, node}
 	}
 	return nil
 }
 
-// rates are the speeds of all kinds of machines for the tasks of a job.
-func (s *speeds) rates(j *workload.Job, buf []float64) []float64 {
+// Rates appends the speeds of all kinds of machines for the tasks of a job.
+func (s *Speeds) Rates(j *workload.Job, buf []float64) []float64 {
+	if s == nil {
+		return buf
+	}
 	var input, shuffle unit.Bytes
 	for i := range j.Stages {
 		input += j.Stages[i].Input
@@ -34,17 +38,17 @@ func (s *speeds) rates(j *workload.Job, buf []float64) []float64 {
 	return buf
 }
 
-// speed is how fast a node runs the tasks of a job.
-func (e *engine) speed(j *job, node int32) float64 {
-	if e.speeds == nil || e.speeds.node[node] < 0 {
+// Of is how fast a node runs the tasks of a job with the given rates.
+func (s *Speeds) Of(rates []float64, node int32) float64 {
+	if s == nil || s.node[node] < 0 {
 		return 1
 	}
-	return j.rates[e.speeds.node[node]]
+	return rates[s.node[node]]
 }
 
-// onNode is how long a task of the job works on a node, given its length at speed 1.
-func (e *engine) onNode(j *job, node int32, length unit.Time) unit.Time {
-	if s := e.speed(j, node); s != 1 {
+// Length is how long a task of a job with the given rates works on a node, given its length at speed 1.
+func (s *Speeds) Length(rates []float64, node int32, length unit.Time) unit.Time {
+	if s := s.Of(rates, node); s != 1 {
 		return unit.Time(min(float64(length)/s, float64(workload.MaxLength)))
 	}
 	return length

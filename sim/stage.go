@@ -98,9 +98,7 @@ func (e *engine) openStage(j *job, i int) {
 		e.wantKept(j)
 		return
 	}
-	if s.Gang <= 1 {
-		s.near = e.newNearness(j, i)
-	}
+	s.near = e.newNearness(j, i)
 	if j.ramps && len(s.After) > 0 {
 		return // the AM asks for its tasks: see ramp
 	}
@@ -140,11 +138,11 @@ func (p *pool) advance(j *job) {
 		next = j.booking(k)
 	}
 	if booked && (!j.booked[k] || next != old) {
-		p.asks.remove(old)
+		p.asks.Remove(old)
 		p.waiting--
 	}
 	if j.booked[k] && (!booked || next != old) {
-		p.asks.add(next)
+		p.asks.Add(next)
 		p.waiting++
 	}
 	if v.Waiting[policy.MapSlot] == 0 {
@@ -158,6 +156,9 @@ func (p *pool) advance(j *job) {
 		if n := j.together(v.Front); n > 1 {
 			v.Ask = v.Ask.Times(n)
 		}
+	}
+	if h := &p.hold; h.job == j && (!j.booked[p.id] || int(j.front[p.id]) != h.stage || j.together(h.stage) != h.tasks) {
+		p.release() // it no longer wants that
 	}
 }
 

@@ -30,33 +30,39 @@ func (s *Stragglers) validate() error {
 
 // key identifies an attempt within its stage, for per-attempt draws. A copy is a different attempt from the one it races.
 func (tk *task) key() uint64 {
-	k := uint64(tk.number)<<16 | uint64(tk.attempt)
+	k := AttemptKey(tk.number, tk.attempt)
 	if tk.flags&taskCopy != 0 {
 		k ^= 1 << 15
 	}
 	return k
 }
 
-// slowness is the slowdown factor of an attempt.
-func (e *engine) slowness(j *job, i int, key uint64) float64 {
-	if e.model.Stragglers.Share == 0 {
+// AttemptKey is for engines: it identifies an attempt of a task within its stage.
+func AttemptKey(number int64, attempt uint16) uint64 { return uint64(number)<<16 | uint64(attempt) }
+
+// slowness is the slowdown factor of an attempt in stage i of the job that arrived as number seq.
+func (m *Model) slowness(seed uint64, seq int64, i int, key uint64) float64 {
+	if m.Stragglers.Share == 0 {
 		return 1
 	}
-	seed := workload.Seed(workload.Seed(e.cfg.Seed, seedStragglers), uint64(j.rec.Seq)<<16|uint64(i))
-	if workload.Uniform01(seed, key) >= e.model.Stragglers.Share {
+	seed = workload.Seed(workload.Seed(seed, seedStragglers), uint64(seq)<<16|uint64(i))
+	if workload.Uniform01(seed, key) >= m.Stragglers.Share {
 		return 1
 	}
-	return e.model.Stragglers.Factor
+	return m.Stragglers.Factor
+}
+
+// Straggle is for engines: the length of an attempt, which may be a straggler, and its slowdown factor.
+func (m *Model) Straggle(length unit.Time, seed uint64, seq int64, i int, key uint64) (unit.Time, float64) {
+	f := m.slowness(seed, seq, i, key)
+	if f > 1 {
+		length = unit.Time(min(float64(length)*f, float64(workload.MaxLength)))
+	}
+	return length, f
 }
 
 // lengthOf is how long an attempt of a task of stage i works on a node.
 func (e *engine) lengthOf(j *job, i int, node int32, number int64, key uint64) unit.Time {
-	length := j.stages[i].lengthOf(number)
-	if f := e.slowness(j, i, key); f > 1 {
-		length = unit.Time(min(float64(length)*f, float64(workload.MaxLength)))
-	}
-	if e.speeds != nil {
-		length = e.onNode(j, node, length)
-	}
-	return length
+	length, _ := e.model.Straggle(j.stages[i].lengthOf(number), e.cfg.Seed, j.rec.Seq, i, key)
+	return e.speeds.Length(j.rates, node, length)
 }

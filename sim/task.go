@@ -87,10 +87,8 @@ func (e *engine) schedule(j *job, i int, t int32) {
 		return
 	}
 	kind, length := evTaskEnd, e.lengthOf(j, i, tk.node, tk.number, tk.key())
-	if e.model.FailTask > 0 {
-		if share, fails := e.failsAt(j, i, tk); fails {
-			kind, length = evTaskFail, unit.Time(share*float64(length))
-		}
+	if share, fails := e.model.FailsAt(e.cfg.Seed, j.rec.Seq, i, tk.key()); fails {
+		kind, length = evTaskFail, unit.Time(share*float64(length))
 	}
 	var end unit.Time
 	if tk.flags&taskInner != 0 { // its container is up, and the job knows at once
@@ -171,7 +169,7 @@ func (e *engine) progress(j *job, s *stage, failed bool) {
 		e.done(j, Finished)
 	case s.Done >= s.mark || failed:
 		e.refresh(j)
-	case j.watches:
+	case j.watches && (!j.ramped || s.Running == 0):
 		e.updateAM(j)
 	}
 }
@@ -199,7 +197,7 @@ func (e *engine) after(j *job, s *stage, node int32, failed bool) {
 // only reports whether all of the pool's free room is on one node and locality does not matter: a dispatch would find that node.
 func (p *pool) only(node int32) bool {
 	e := p.e
-	return p.free == p.nodes[node].Free && len(e.pools) == 1 && e.place == nil && e.spec == nil && e.files == nil && e.hosts == nil
+	return p.free == p.nodes[node].Free && p.hold.job == nil && len(e.pools) == 1 && e.place == nil && e.spec == nil && e.files == nil && e.hosts == nil
 }
 
 // giveBack releases the container of a task (or AM, or a kept one) on its node and notifies the policy.
@@ -213,6 +211,9 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 		p.rooms.touch(node)
 		if p.parked > 0 {
 			p.freed = append(p.freed, node)
+		}
+		if p.hold.job != nil {
+			p.gather(n)
 		}
 	}
 	v.Yield(e.now, start, ask)

@@ -132,7 +132,7 @@ func TestTheoryProcessorSharing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many tasks")
 	}
-	const containers, mean = 20, 1000
+	const containers, mean = 10, 500
 	for _, rho := range []float64{0.4, 0.6} {
 		for _, sizes := range []string{"uniform", "exponential"} {
 			got, half := replicate(t, 10, "fair", containers, false, func(seed uint64) workload.Source {
@@ -141,9 +141,9 @@ func TestTheoryProcessorSharing(t *testing.T) {
 					tasks: func(i int) int64 {
 						u := workload.Uniform01(^seed, uint64(i))
 						if sizes == "uniform" {
-							return int64(200 + u*1600)
+							return int64(100 + u*800)
 						}
-						return int64(200 - math.Log(1-u)*(mean-200))
+						return int64(100 - math.Log(1-u)*(mean-100))
 					},
 				}
 			}, func(m *meanSink) float64 { return m.slowdown / m.n })

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"errors"
-
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/flow"
@@ -199,7 +197,7 @@ func (e *engine) bindWorker() error {
 		return nil
 	}
 	if e.model.FailTask > 0 {
-		return errors.New("tasks that fail at random are not played together with a model of what tasks do; leave out one of them")
+		return ErrFailingWork
 	}
 	e.fitter, _ = e.cfg.Worker.(Fitter)
 	return e.cfg.Worker.Bind(host{e})
@@ -215,7 +213,7 @@ func (e *engine) hand(j *job, i int, t int32) {
 	w := &e.handed
 	w.ID, w.Stage, w.Attempt, w.Node, w.Near = t, i, int(tk.attempt), tk.node, policy.Near(tk.near)
 	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, e.lengthOf(j, i, tk.node, tk.number, tk.key())
-	w.Slow, w.Copy = e.slowness(j, i, tk.key())/e.speed(j, tk.node), tk.flags&taskCopy != 0
+	w.Slow, w.Copy = e.model.slowness(e.cfg.Seed, j.rec.Seq, i, tk.key())/e.speeds.Of(j.rates, tk.node), tk.flags&taskCopy != 0
 	if tk.flags&taskInner != 0 {
 		w.StartUp = 0 // its container is up
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -44,7 +45,7 @@ type Needs struct {
 }
 
 // Allow says why a knob of an engine with an AM limit may not be changed.
-func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
+func (n *Needs) Allow(kind Kind, property string, limit amlimit.Limit) error {
 	switch {
 	case kind == SetQueue && (n.AMLimit && property == limit.Property || slices.Contains(n.Properties, property)), kind == SetPriority && n.Priority, kind == MoveJob && n.Queue:
 		return nil
@@ -56,7 +57,7 @@ func (n *Needs) Allow(kind Kind, property string, limit AMLimit) error {
 type Setup struct {
 	Queue   string         // the queue to steer
 	Queues  []string       // of an Entry with Several: all of them
-	Limit   AMLimit        // zero: the engine has none
+	Limit   amlimit.Limit  // zero: the engine has none
 	Minimum unit.Resources // the scheduler's minimum allocation
 	Bounds  Bounds
 	Seed    uint64

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -31,7 +32,7 @@ func TestSlots(t *testing.T) {
 		{gb(20480, 20), am, math.NaN(), 0, 0, 0},
 	} {
 		for i, want := range []int64{x.fair, x.fairV2, x.capacity} {
-			limit := []AMLimit{FairAM, FairV2AM, CapacityAM}[i]
+			limit := []amlimit.Limit{amlimit.Fair, amlimit.FairV2, amlimit.Capacity}[i]
 			if got := limit.Slots(x.q, x.am, gb(1024, 1), x.share); got != want {
 				t.Errorf("%s: %v of %v: %d of %v, want %d", limit.Scheduler, x.share, x.q, got, x.am, want)
 			}
@@ -55,7 +56,7 @@ func TestAllow(t *testing.T) {
 		{"priorities", Needs{Priority: true}, 2}, {"queues", Needs{Queue: true}, 3},
 	} {
 		for i, a := range all {
-			if err := x.needs.Allow(a.kind, a.property, FairAM); (err == nil) != (i == x.want) {
+			if err := x.needs.Allow(a.kind, a.property, amlimit.Fair); (err == nil) != (i == x.want) {
 				t.Errorf("%s: %+v: %v", x.name, a, err)
 			}
 		}

@@ -169,49 +169,33 @@ func ParseBytes(s string) (Bytes, error) {
 type Resources struct {
 	Mem   int64 // MiB
 	Cores int64 // virtual cores, or the fraction of one that the cluster counts in: thousandths on Kubernetes
-	Extra Extra
-}
-
-// Extra counts two further resources of a cluster (GPUs, licences), less than 2^31 of each. Both are packed into one word: adding or
-// subtracting them is one operation, and a container that requests none costs one comparison.
-type Extra int64
-
-// Extras packs two counts.
-func Extras(a, b int64) Extra { return Extra(a + b<<32) }
-
-// Of unpacks both counts.
-func (x Extra) Of() (a, b int64) {
-	a = int64(int32(x))
-	return a, (int64(x) - a) >> 32
-}
-
-// ordered returns the componentwise min and max. Hot paths skip it: both are mostly equal there.
-func (x Extra) ordered(o Extra) [2]Extra {
-	a, b := x.Of()
-	c, d := o.Of()
-	return [2]Extra{Extras(min(a, c), min(b, d)), Extras(max(a, c), max(b, d))}
-}
-
-func (x Extra) fits(room Extra) bool {
-	a, b := x.Of()
-	c, d := room.Of()
-	return a <= c && b <= d
+	Extra Extra `json:"-"`
 }
 
 // Add returns r + o.
 func (r Resources) Add(o Resources) Resources {
-	return Resources{r.Mem + o.Mem, r.Cores + o.Cores, r.Extra + o.Extra}
+	if o.Extra != (Extra{}) { // this form can be inlined, and so in Sub and Times
+		r = r.merge(o, plus)
+	}
+	r.Mem += o.Mem
+	r.Cores += o.Cores
+	return r
 }
 
 // Sub returns r - o.
 func (r Resources) Sub(o Resources) Resources {
-	return Resources{r.Mem - o.Mem, r.Cores - o.Cores, r.Extra - o.Extra}
+	if o.Extra != (Extra{}) {
+		r = r.merge(o, minus)
+	}
+	r.Mem -= o.Mem
+	r.Cores -= o.Cores
+	return r
 }
 
 // Max returns the componentwise maximum.
 func (r Resources) Max(o Resources) Resources {
 	if r.Extra != o.Extra {
-		r.Extra = r.Extra.ordered(o.Extra)[1]
+		r = r.merge(o, greater)
 	}
 	return Resources{max(r.Mem, o.Mem), max(r.Cores, o.Cores), r.Extra}
 }
@@ -219,19 +203,24 @@ func (r Resources) Max(o Resources) Resources {
 // Min returns the componentwise minimum.
 func (r Resources) Min(o Resources) Resources {
 	if r.Extra != o.Extra {
-		r.Extra = r.Extra.ordered(o.Extra)[0]
+		r = r.merge(o, less)
 	}
 	return Resources{min(r.Mem, o.Mem), min(r.Cores, o.Cores), r.Extra}
 }
 
 // Times returns r * n.
 func (r Resources) Times(n int64) Resources {
-	return Resources{r.Mem * n, r.Cores * n, r.Extra * Extra(n)}
+	if r.Extra != (Extra{}) {
+		r = r.multiply(n)
+	}
+	r.Mem *= n
+	r.Cores *= n
+	return r
 }
 
 // Fits reports whether r fits into room.
 func (r Resources) Fits(room Resources) bool {
-	return r.Mem <= room.Mem && r.Cores <= room.Cores && (r.Extra == 0 || r.Extra.fits(room.Extra))
+	return r.Mem <= room.Mem && r.Cores <= room.Cores && (r.Extra == Extra{} || r.Extra.fits(room.Extra))
 }
 
 // IsZero reports whether all components are zero.
@@ -240,11 +229,15 @@ func (r Resources) IsZero() bool { return r == Resources{} }
 // Count returns how many containers of size ask fit into r; 0 for an empty ask.
 func (r Resources) Count(ask Resources) int64 {
 	n := int64(math.MaxInt64)
-	a, b := ask.Extra.Of()
-	c, d := r.Extra.Of()
-	for _, x := range [...][2]int64{{ask.Mem, r.Mem}, {ask.Cores, r.Cores}, {a, c}, {b, d}} {
-		if x[0] > 0 {
-			n = min(n, x[1]/x[0])
+	if ask.Mem > 0 {
+		n = r.Mem / ask.Mem
+	}
+	if ask.Cores > 0 {
+		n = min(n, r.Cores/ask.Cores)
+	}
+	for name, k := range ask.Extra.All() {
+		if k > 0 {
+			n = min(n, r.Extra.Of(name)/k)
 		}
 	}
 	if n == math.MaxInt64 || n < 0 {
@@ -256,26 +249,27 @@ func (r Resources) Count(ask Resources) int64 {
 // DominantShare returns the largest of r's shares of total.
 func (r Resources) DominantShare(total Resources) float64 {
 	s := 0.0
-	a, b := r.Extra.Of()
-	c, d := total.Extra.Of()
-	for _, x := range [...][2]int64{{r.Mem, total.Mem}, {r.Cores, total.Cores}, {a, c}, {b, d}} {
-		if x[1] > 0 {
-			s = max(s, float64(x[0])/float64(x[1]))
-		}
+	if total.Mem > 0 {
+		s = max(s, float64(r.Mem)/float64(total.Mem))
+	}
+	if total.Cores > 0 {
+		s = max(s, float64(r.Cores)/float64(total.Cores))
+	}
+	if r.Extra != (Extra{}) {
+		s = max(s, r.Extra.DominantShare(total.Extra))
 	}
 	return s
 }
 
-// String formats r as "1024 MiB, 1 vcore", followed by any extra resources.
+// String formats r as "1024 MiB, 1 vcore", followed by named resources: "8192 MiB, 4 vcores, 2 gpu".
 func (r Resources) String() string {
 	s := "s"
 	if r.Cores == 1 {
 		s = ""
 	}
 	text := fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
-	if r.Extra != 0 {
-		a, b := r.Extra.Of()
-		text += fmt.Sprintf(", %d and %d extra", a, b)
+	if r.Extra != (Extra{}) {
+		text += ", " + r.Extra.String()
 	}
 	return text
 }

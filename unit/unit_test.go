@@ -59,31 +59,6 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestExtra(t *testing.T) {
-	node := Resources{Mem: 4096, Cores: 4000, Extra: Extras(2, 5)}
-	ask := Resources{Mem: 1024, Cores: 250, Extra: Extras(1, 0)}
-	if n := node.Count(ask); n != 2 {
-		t.Errorf("%d containers of one GPU on a node with two", n)
-	}
-	left := node.Sub(ask.Times(2))
-	if a, b := left.Extra.Of(); a != 0 || b != 5 || ask.Fits(left) || !(Resources{Mem: 1, Extra: Extras(0, 5)}).Fits(left) {
-		t.Errorf("%v is left", left)
-	}
-	below := left.Sub(ask)
-	if a, b := below.Extra.Of(); a != -1 || b != 5 || below.Add(ask) != left || !(Resources{}).Fits(below) {
-		t.Errorf("%v below: %d and %d", below, a, b)
-	}
-	if got := below.Max(Resources{}); got.Extra != Extras(0, 5) {
-		t.Errorf("at least nothing: %v", got)
-	}
-	if got := below.Min(ask); got.Extra != Extras(-1, 0) {
-		t.Errorf("at most %v: %v", ask, got)
-	}
-	if s := ask.DominantShare(node); s != 0.5 {
-		t.Errorf("dominant share %v", s)
-	}
-}
-
 func TestCeilSeconds(t *testing.T) {
 	for _, x := range []struct {
 		s    float64

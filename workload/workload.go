@@ -54,7 +54,8 @@ type Job struct {
 	Observed *Observed // what really happened, where the trace says; never shown to a policy
 }
 
-// Stage is a set of identical tasks.
+// Stage is a set of identical tasks. If it is a gang, Gang of them start together or not at all, or all that wait if they are fewer; a task that fails
+// waits again as if it had never run, and the others go on.
 type Stage struct {
 	Name   string
 	Kind   Kind
@@ -136,13 +137,13 @@ func (j *Job) Validate() error {
 	if j.Submit > MaxSubmit {
 		return fail("is submitted %v after the start: at most %v are taken", j.Submit, MaxSubmit)
 	}
-	if j.AM.Mem < 0 || j.AM.Cores < 0 {
+	if j.AM.Mem < 0 || j.AM.Cores < 0 || j.AM.Extra.Check() != nil {
 		return fail("its AM asks for %v", j.AM)
 	}
 	if j.AMStart < 0 || j.AMStart > MaxLength {
 		return fail("its AM takes %v to start", j.AMStart)
 	}
-	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.IsZero()) {
+	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.Extra.Check() != nil || k.Ask.IsZero()) {
 		return fail("keeps containers of %v with %d slots, at most %d: all must be positive", k.Ask, k.Slots, k.Max)
 	}
 	for i := range j.Stages {
@@ -150,7 +151,7 @@ func (j *Job) Validate() error {
 		if s.Tasks < 0 || s.Tasks > MaxTasks || s.Gang < 0 {
 			return fail("stage %d has %d tasks, %d at once", i, s.Tasks, s.Gang)
 		}
-		if j.Keep == nil && (s.Ask.Mem < 0 || s.Ask.Cores < 0 || s.Ask.IsZero()) {
+		if j.Keep == nil && (s.Ask.Mem < 0 || s.Ask.Cores < 0 || s.Ask.Extra.Check() != nil || s.Ask.IsZero()) {
 			return fail("stage %d asks for containers of %v", i, s.Ask)
 		}
 		if err := s.Length.Validate(s.Tasks); err != nil {

@@ -1,5 +1,5 @@
-// Package clusterfile reads any description of a cluster: the shorthand 600x6/30, a YAML file, a node file of YARN's
-// Scheduler Load Simulator, or a Rumen topology. Files are recognised by content, not by name.
+// Package clusterfile reads descriptions of a cluster: the shorthand 600x6/30, a YAML file, or, with a parser of the caller's, a JSON
+// file. Files are recognised by content, not by name.
 //
 // A YAML file has groups of identical nodes, single nodes, or both:
 //
@@ -8,6 +8,7 @@
 //	    racks: 25          # this many racks of its own, or a list of names (shared by groups that name the same)
 //	    memory: 64GB       # a bare number counts MiB
 //	    cores: 16
+//	    resources: {gpu: 8} # optional; named by you: nvidia.com/gpu, licence
 //	    kind: big          # optional; a label that policies and reports see
 //	    name: "big{}"      # optional; {} is the node's number in the group, from 1
 //	nodes:
@@ -45,21 +46,24 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/internal/suggest"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // shorthand matches what is never a file name.
 var shorthand = regexp.MustCompile(`^[0-9]+x[0-9]+(\+[0-9]+)?(/[0-9]+)?$`)
 
-// Open reads a cluster from a shorthand or a file path. A file without node sizes takes them as a suffix:
-// topology.json:6 (containers) or topology.json:4+2 (map and reduce slots).
-func Open(spec string) (*cluster.Cluster, error) {
+// Topology parses a JSON file, of nodes of the given size.
+type Topology func(name string, data []byte, each Size) (*cluster.Cluster, error)
+
+// Open reads a cluster from a shorthand or a file path; JSON is read by topology, if there is one. A file without node sizes takes
+// them as a suffix: topology.json:6 (containers) or topology.json:4+2 (map and reduce slots).
+func Open(spec string, topology Topology) (*cluster.Cluster, error) {
 	if shorthand.MatchString(spec) {
 		return cluster.Parse(spec)
 	}
-	var each size
+	var each Size
 	path := spec
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -97,7 +101,7 @@ func Open(spec string) (*cluster.Cluster, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("cluster %s: larger than %d MiB", path, maxSize>>20)
 	}
-	return parse(path, data, each)
+	return parse(path, data, each, topology)
 }
 
 // ErrFile marks (errors.Is) errors in reaching a file, as opposed to errors in its content.
@@ -137,14 +141,14 @@ func hint(spec string) string {
 	return suggest.Hint(name, names)
 }
 
-// Parse parses the content of a file.
-func Parse(name string, data []byte) (*cluster.Cluster, error) { return parse(name, data, size{}) }
+// Parse parses the content of a YAML file.
+func Parse(name string, data []byte) (*cluster.Cluster, error) { return parse(name, data, Size{}, nil) }
 
-func parse(name string, data []byte, each size) (*cluster.Cluster, error) {
-	if isJSON(data) {
-		return parseJSON(name, data, each)
+func parse(name string, data []byte, each Size, topology Topology) (*cluster.Cluster, error) {
+	if topology != nil && isJSON(data) {
+		return topology(name, data, each)
 	}
-	if each != (size{}) {
+	if each != (Size{}) {
 		return nil, fmt.Errorf("cluster %s: a YAML file says itself how large its nodes are; leave out what follows the colon", name)
 	}
 	root, err := yamlfile.Parse(name, data)

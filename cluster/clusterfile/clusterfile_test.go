@@ -1,6 +1,7 @@
 package clusterfile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,14 +59,14 @@ nodes:
 }
 
 func TestShorthandEqualsAGroup(t *testing.T) {
-	short, err := Open("6x3/2")
+	short, err := Open("6x3/2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(short, parsed(t, "groups:\n- {count: 6, racks: 2, memory: 3GB, cores: 3}\n")); d != "" {
 		t.Error(d)
 	}
-	slots, err := Open("6x3+1/2")
+	slots, err := Open("6x3+1/2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,24 @@ func TestGroupsCountOn(t *testing.T) {
 	}
 }
 
+func TestNamedResources(t *testing.T) {
+	c := parsed(t, "groups:\n- {count: 2, memory: 1GB, cores: 1, resources: {nvidia.com/gpu: 8, licence: 1, none: 0}}\n- {count: 1, memory: 1GB, cores: 1}\n")
+	if c.Nodes[1].Room.String() != "1024 MiB, 1 vcore, 1 licence, 8 nvidia.com/gpu" || c.Nodes[2].Room.Extra != (unit.Extra{}) {
+		t.Errorf("%v and %v", c.Nodes[1].Room, c.Nodes[2].Room)
+	}
+	if got, want := c.String(), "3 nodes in 1 rack, 3 GiB and 3 vcores, 2 licence, 16 nvidia.com/gpu"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	// All nodes together are limited as one is: a sum over them stays small.
+	text := "nodes:\n"
+	for i := range unit.MaxNames + 1 {
+		text += fmt.Sprintf("- {name: n%d, memory: 1GB, cores: 1, resources: {r%d: 1}}\n", i, i)
+	}
+	if _, err := Parse("c.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "node n16: more than 16 named resources") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "c.yaml:1:1: describes no nodes"},
@@ -100,6 +119,10 @@ func TestErrors(t *testing.T) {
 		{"nodes:\n- {memory: 1GB, cores: 1}\n", "c.yaml:2:3: a node needs a name"},
 		{"groups:\n- {count: 2, racks: 3, memory: 1GB, cores: 1}\n", "c.yaml:2:3: spreads 2 nodes over 3 racks"},
 		{"groups:\n- {count: 2, mem: 3, cores: 1}\n", `c.yaml:2:14: a group has no key "mem"; did you mean "memory"?`},
+		{"groups:\n- {count: 2, memory: 1GB, cores: 1, resources: 3}\n", "c.yaml:2:48: should be a mapping of names to numbers, as in {gpu: 8}, not a value"},
+		{"groups:\n- {count: 2, memory: 1GB, cores: 1, resources: {GPU: 3}}\n", `c.yaml:2:54: "GPU" cannot name a resource`},
+		{"groups:\n- {count: 2, memory: 1GB, cores: 1, resources: {gpu: -3}}\n", "c.yaml:2:54: -3 is not between 0"},
+		{"groups:\n- {count: 2, map-slots: 1, resources: {gpu: 3}}\n", "c.yaml:2:3: fixed slots have no named resources"},
 		{"groups: 3\n", "c.yaml:1:9: should be a list"},
 	} {
 		if _, err := Parse("c.yaml", []byte(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -114,14 +137,14 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(path, []byte("nodes:\n- {name: a, memory: 1GB, cores: 1}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Open(path); err != nil || len(c.Nodes) != 1 {
+	if c, err := Open(path, nil); err != nil || len(c.Nodes) != 1 {
 		t.Errorf("%v, %v", c, err)
 	}
-	if _, err := Open(filepath.Join(dir, "prd.yaml")); err == nil || !strings.Contains(err.Error(), `did you mean "prod.yaml"?`) {
+	if _, err := Open(filepath.Join(dir, "prd.yaml"), nil); err == nil || !strings.Contains(err.Error(), `did you mean "prod.yaml"?`) {
 		t.Errorf("no hint: %v", err)
 	}
 	for _, bad := range []string{"600x6/0", "600x", "x6", "600y6", "0x3"} {
-		if _, err := Open(bad); err == nil || !strings.Contains(err.Error(), "600x6/30") {
+		if _, err := Open(bad, nil); err == nil || !strings.Contains(err.Error(), "600x6/30") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -129,6 +152,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("groups:\n- {count: 6, racks: 2, memory: 3GB, cores: 3}\n"))
+	f.Add([]byte("groups:\n- {count: 2, memory: 3GB, cores: 3, resources: {nvidia.com/gpu: 8, licence: 1}}\n"))
 	f.Add([]byte("groups:\n- names: [a, b]\n  racks: [r]\n  map-slots: 1\nnodes:\n- {name: c, map-slots: 2, reduce-slots: 1}\n"))
 	f.Add([]byte(`{"rack": "default-rack", "nodes": [{"node": "a1"}]}`))
 	f.Add([]byte(`{"name": "<root>", "children": [{"name": "rack1", "children": [{"name": "n1", "children": null}]}]}`))
@@ -143,39 +167,4 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestJSONFiles(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	topology := write("topology.json", `{"name": "<root>", "children": [
-		{"name": "rack1", "children": [{"name": "n1", "children": null}, {"name": "n2", "children": null}]},
-		{"name": "rack2", "children": [{"name": "n3", "children": null}]}]}`)
-	if _, err := Open(topology); err == nil || !strings.Contains(err.Error(), topology+":6") {
-		t.Errorf("a topology without sizes: %v", err)
-	}
-	c, err := Open(topology + ":6")
-	if err != nil || len(c.Nodes) != 3 || len(c.Racks) != 2 || c.Nodes[0].Room != cluster.Unit.Times(6) {
-		t.Errorf("%v, %v", c, err)
-	}
-	c, err = Open(topology + ":4+2")
-	if err != nil || !c.Slots || c.Nodes[2].MapSlots != 4 || c.Nodes[2].ReduceSlots != 2 {
-		t.Errorf("%v, %v", c, err)
-	}
-	nodes := write("nodes.json", `{"rack": "default-rack", "nodes": [{"node": "a1"}, {"node": "a2"}]}`)
-	if c, err := Open(nodes); err != nil || len(c.Nodes) != 2 {
-		t.Errorf("%v, %v", c, err)
-	}
-	if _, err := Open(write("other.json", `{"a": 1}`)); err == nil || !strings.Contains(err.Error(), "neither") {
-		t.Errorf("%v", err)
-	}
-	if _, err := Open(write("c.yaml", "nodes:\n- {name: a, memory: 1GB, cores: 1}\n") + ":6"); err == nil || !strings.Contains(err.Error(), "says itself") {
-		t.Errorf("%v", err)
-	}
 }

@@ -34,11 +34,13 @@ type room struct {
 	nic, cost                 float64
 	storage                   unit.Bytes
 	speed                     *cluster.Speed
+	extra                     unit.Extra
 }
 
 func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
 	k["memory"] = yamlfile.Mem(&r.mem)
 	k["cores"] = yamlfile.Int(&r.cores, 0, cluster.MaxRoom)
+	k["resources"] = r.named
 	k["map-slots"] = yamlfile.Int(&r.maps, 0, 1<<20)
 	k["reduce-slots"] = yamlfile.Int(&r.reduces, 0, 1<<20)
 	k["nic"] = parseInto(&r.nic, cluster.ParseRate)
@@ -48,10 +50,28 @@ func (r *room) keys(k yamlfile.Keys) yamlfile.Keys {
 	return k
 }
 
+// named reads a mapping of names to counts.
+func (r *room) named(v *yamlfile.Node) error {
+	if v.Shape != yamlfile.Mapping {
+		return v.Errorf("should be a mapping of names to numbers, as in {gpu: 8}, not %s", v.Shape)
+	}
+	for _, f := range v.Fields {
+		var n int64
+		err := yamlfile.Int(&n, 0, unit.MaxCount)(f.Value)
+		if err != nil {
+			return err
+		}
+		if r.extra, err = r.extra.With(f.Key, n); err != nil {
+			return f.Value.Errorf("%v", err)
+		}
+	}
+	return nil
+}
+
 var (
 	fileKeys  = []string{"groups", "nodes", "network"}
-	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
-	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
+	groupKeys = []string{"count", "names", "name", "racks", "kind", "memory", "cores", "resources", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
+	nodeKeys  = []string{"name", "rack", "kind", "memory", "cores", "resources", "map-slots", "reduce-slots", "nic", "cost", "storage", "speed"}
 )
 
 func parseYAML(root *yamlfile.Node) (*cluster.Cluster, error) {
@@ -216,7 +236,7 @@ func (b *builder) add(source *yamlfile.Node, name string, rack int, kind string,
 	}
 	b.c.Nodes = append(b.c.Nodes, cluster.Node{
 		Name: name, Rack: rack, Kind: kind,
-		Room: unit.Resources{Mem: r.mem, Cores: r.cores}, MapSlots: r.maps, ReduceSlots: r.reduces, NIC: r.nic,
+		Room: unit.Resources{Mem: r.mem, Cores: r.cores, Extra: r.extra}, MapSlots: r.maps, ReduceSlots: r.reduces, NIC: r.nic,
 		Speed: r.speed, Cost: r.cost, Storage: r.storage,
 	})
 	return nil
@@ -232,6 +252,8 @@ func (b *builder) decide(source *yamlfile.Node, r room) error {
 	switch {
 	case resources && slots:
 		return source.Errorf("give memory and cores, or map-slots and reduce-slots, not both")
+	case slots && r.extra != unit.Extra{}:
+		return source.Errorf("fixed slots have no named resources; give memory and cores")
 	case !resources && !slots:
 		return source.Errorf("has no room; give memory and cores, or map-slots and reduce-slots")
 	case resources && (r.mem == 0 || r.cores == 0):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
@@ -23,11 +24,11 @@ import (
 	"github.com/yardmaster/yardmaster/studies/experiment"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
-	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"
 	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/workload/trace"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/jhist"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -293,7 +294,7 @@ func TestBombsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, read := range map[string]func() error{
-		"cluster": func() error { _, err := clusterfile.Open(path); return err },
+		"cluster": func() error { _, err := trace.OpenCluster(path); return err },
 		"lines": func() error {
 			f, err := input.Open(path)
 			if err != nil {

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -76,7 +78,13 @@ func TestLoad(t *testing.T) {
 		{write("hadoop1.xml", capacity1File), "hadoop1.xml", ""},
 		{"capacity1:queues=a:70;b:30,maximum-capacity=capacity", "capacity1:queues=a:70;b:30,maximum-capacity=capacity", ""},
 		{write("over.xml", strings.Replace(capacity1File, ">30<", ">31<", 1)), "", "over.xml:3: the capacities of the queues sum to 101"},
+		{"fifo+delay:node=3s", "fifo+delay:node=3s", ""},
+		{write("a+b.xml", capacityFile) + "+delay", "a+b.xml+delay", ""},
+		{write("pools", fairFile) + "+delay:node=3", "pools+delay:node=3", ""},
+		{write("hadoop1.xml", capacity1File) + "+delay", "", "takes no second placement"},
 		{"fiar", "", "did you mean fair?"},
+		{"fiar+delay", "", "did you mean fair?"},
+		{"fair+dely", "", "did you mean delay?"},
 		{"quincy", "", "there are fifo, fair"},
 		{"fair:by=team", "", "want job or user"},
 		{"fair:buy=user", "", "no parameter buy"},
@@ -102,6 +110,27 @@ func TestLoad(t *testing.T) {
 		b, errB := fresh()
 		if errA != nil || errB != nil || a.Order == b.Order {
 			t.Errorf("%s: two calls gave %v, %v and the same order %v", c.spec, errA, errB, a.Order == b.Order)
+		}
+	}
+}
+
+// Every order with every placement keeps the rules, or is refused.
+func TestEveryPair(t *testing.T) {
+	refused := map[string]bool{"capacity1": true, "delay": true, "shufflewatcher": true, "nas": true}
+	for _, order := range append(Policies.Names(), "fbq:limits=5,20", "tags:limits=10,borrow=yes", "sita:limits=10,40,shares=0.3,0.3", "hybrid:base=delay") {
+		for _, place := range []string{"delay:node=2,rack=1", "delay:node=2s"} {
+			fresh, _, err := Load(Policies, order+"+"+place)
+			if refused[order] || strings.Contains(order, "=delay") {
+				if err == nil || !strings.Contains(err.Error(), "no second placement") {
+					t.Errorf("%s+%s: %v", order, place, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s+%s: %v", order, place, err)
+				continue
+			}
+			t.Run(order+"+"+place, func(t *testing.T) { policytest.Rules(t, fresh) })
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/suggest"
@@ -19,11 +20,18 @@ import (
 	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
-// Load loads a scheduler as typed: a known name with parameters (fifo, fair:by=user) or the path of a capacity-scheduler.xml (YARN's or
+// Load loads a scheduler as typed: a known name with parameters (fifo, fair:by=user), with a placement if any (capacity+delay:node=3s), or the path of a capacity-scheduler.xml (YARN's or
 // Hadoop 1's, distinguished by their settings), a fair-scheduler.xml or a plan (package plan). A file is read once, here; each call of fresh builds a new policy
 // for one run and is safe for concurrent use. title names the scheduler in tables: what was typed, or the file's name.
 func Load(known policy.Registry, spec string) (fresh func() (policy.Policy, error), title string, err error) {
 	spec = strings.TrimSpace(spec)
+	if order, place := known.Split(spec); place != "" {
+		if fresh, title, err = Load(known, order); err != nil {
+			return nil, "", err
+		}
+		fresh, err = known.Combine(order, fresh, place)
+		return fresh, title + "+" + place, err
+	}
 	if IsFile(known, spec) {
 		fresh, err = loadFile(spec)
 		if err != nil {
@@ -47,6 +55,7 @@ func Load(known policy.Registry, spec string) (fresh func() (policy.Policy, erro
 
 // IsFile says whether a scheduler as typed is the path of a file.
 func IsFile(known policy.Registry, spec string) bool {
+	spec, _ = known.Split(spec)
 	name, _, _ := strings.Cut(spec, ":")
 	if _, ok := known.Find(name); ok {
 		return false // parameters may look like a file: hybrid:model=m.json
@@ -59,6 +68,9 @@ func IsFile(known policy.Registry, spec string) bool {
 }
 
 func unknown(known policy.Registry, name string) error {
+	if order, place, ok := strings.Cut(name, "+"); ok && slices.Contains(known.Names(), order) {
+		name = place
+	}
 	there := "there are " + strings.Join(known.Names(), ", ") + " and files that end in .xml"
 	if meant, ok := suggest.Closest(name, known.Names()); ok {
 		return fmt.Errorf("no scheduler is named %s: did you mean %s? (%s)", name, meant, there)

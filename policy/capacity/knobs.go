@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 )
 
 // SetPriority changes a job's priority. As in Hadoop it does not trigger activation.
@@ -68,5 +68,5 @@ func (o *Order) Property(name, property string) (float64, error) {
 	return value, nil
 }
 
-// AMLimit implements steer.AMLimited.
-func (*Order) AMLimit() steer.AMLimit { return steer.CapacityAM }
+// AMLimit implements amlimit.Limited.
+func (*Order) AMLimit() amlimit.Limit { return amlimit.Capacity }

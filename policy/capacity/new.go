@@ -51,7 +51,7 @@ var Entry = policy.Entry{
 		"minimum-user-limit-percent": "min share of a queue guaranteed to a user when users compete (default 100: first come, first served)",
 		"am-percent":                 "part of a queue that AMs may hold, 0 to 1 (default 0.5)",
 		"ordering":                   "order of jobs in a queue: fifo (default) or fair",
-		"calculator":                 "what counts: default (memory) or dominant (the larger share of memory and vcores)",
+		"calculator":                 "what counts: default (memory) or dominant (the largest share of memory, vcores and named resources)",
 		"minimum-allocation-mb":      "step that limits are rounded to, in MiB (default 1; YARN's is 1024, to which it also rounds every ask)",
 	},
 	New: newPlain,

@@ -49,6 +49,14 @@ func (t placement) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near
 	}
 }
 
+// Unplaced takes a map's start back. A node that was about to run a reduce may be skipped again, as any other.
+func (t placement) Unplaced(j *policy.Job, s int, _ *policy.Node, _ policy.Near) {
+	if !isReduce(j, s) {
+		state := &t.maps.p.jobs[j.Index]
+		state.opportunities = state.before
+	}
+}
+
 // Counts says whether tasks that take a kind of slot may be made to wait.
 func (t placement) Counts(slot uint8) bool { return slot == mapSlots || t.reduces != nil }
 
@@ -93,6 +101,7 @@ func (l locality) anywhere(v *policy.Job, opportunities int64) bool {
 // Placed resets the count, unless the task is off switch: then the next one may be too, in another heartbeat.
 func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	j := &l.p.jobs[v.Index]
+	j.before = j.opportunities
 	switch near {
 	case policy.NodeLocal, policy.RackLocal:
 		j.opportunities = 0

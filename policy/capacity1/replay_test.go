@@ -124,6 +124,10 @@ func (r seat) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near) {
 	r.position.Placed(j, s, n, near)
 }
 
+func (r seat) Unplaced(j *policy.Job, s int, n *policy.Node, near policy.Near) {
+	r.position.Unplaced(j, s, n, near)
+}
+
 type clock struct {
 	*recorder
 	timer policy.Timer

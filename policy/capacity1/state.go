@@ -75,6 +75,7 @@ type job struct {
 	held          [kinds]int64 // slots
 	running       [kinds]int64
 	opportunities int64 // scheduling opportunities for maps since the last local one
+	before        int64 // the same, before the last start
 }
 
 // position is a job's position in its queue's order: by level (0 where the queue has no priorities), then by arrival. Hadoop's job ids

@@ -40,14 +40,18 @@ func (w *walk) within(user int32, need int64) bool {
 		return false
 	}
 	if need != w.need {
-		active := use.ready.Len()
-		if w.p.cfg.ActiveUsers == UsersWithJobs {
-			active = len(w.q.byUser)
-		}
 		w.need = need
-		w.limit = UserLimit(use.capacity, use.occupied, need, active, w.q.set.MinimumUserLimitPercent, w.q.set.UserLimitFactor)
+		w.limit = UserLimit(use.capacity, use.occupied, need, w.p.activeUsers(w.q), w.q.set.MinimumUserLimitPercent, w.q.set.UserLimitFactor)
 	}
 	return w.q.users[user].held[w.p.kind]+need <= w.limit
+}
+
+// activeUsers is how many users share a queue.
+func (p *part) activeUsers(q *queue) int {
+	if p.cfg.ActiveUsers == UsersWithJobs {
+		return len(q.byUser)
+	}
+	return q.use[p.kind].ready.Len()
 }
 
 // job is the current job; none at the end.

@@ -440,6 +440,12 @@ func (o *Order) Why(now unit.Time, j *policy.Job, to []policy.Reason) []policy.R
 			var r policy.Reason
 			if !o.allowed(now, State(c), slot, j) {
 				r.Limit = [...]string{"missed-share", "nodata-cap", "mode"}[c]
+				switch State(c) {
+				case Missed:
+					r.Count, r.MaxCount = o.held, int64(o.MissedShare*float64(o.roomFor(j, slot)))
+				case NoData:
+					r.Count, r.MaxCount = j.Running, o.NoDataCap
+				}
 			}
 			for first := range c {
 				keyed.Ahead(&r, &o.classes[slot][first], j.Index, o.jobs)

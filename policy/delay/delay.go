@@ -30,11 +30,16 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// Entry registers fair order with delay placement.
+// Entry registers fair order with delay placement, and the placement for other orders.
 var Entry = policy.Entry{
 	Name:   "delay",
 	Title:  "fair shares; a job waits for a node near its input",
 	Params: params(),
+	Place: func(p policy.Params) (policy.Place, error) {
+		d, err := Read(p)
+		return d, err
+	},
+	PlaceParams: placeParams,
 	New: func(p policy.Params) (policy.Policy, error) {
 		place, err := Read(p)
 		if err != nil {
@@ -54,10 +59,14 @@ const (
 	DefaultRack = 40
 )
 
+var placeParams = map[string]string{
+	"node": "scheduling opportunities a job may skip for a node that holds its input (default 40), or how long it waits for one (3s)",
+	"rack": "further opportunities it may skip for a rack that holds its input (default 40), or how long it waits for one (default: as for a node)",
+}
+
 func params() map[string]string {
 	p := maps.Clone(fair.Entry.Params)
-	p["node"] = "scheduling opportunities a job may skip for a node that holds its input (default 40), or how long it waits for one (3s)"
-	p["rack"] = "further opportunities it may skip for a rack that holds its input (default 40), or how long it waits for one (default: as for a node)"
+	maps.Copy(p, placeParams)
 	return p
 }
 
@@ -97,11 +106,13 @@ type Delay struct {
 	node, rack unit.Time // or counts of opportunities
 	timed      bool
 	jobs       []state // by Index
+	before     []state // by Index: before the last start
 }
 
 var (
 	_ policy.Place   = (*Delay)(nil)
 	_ policy.Counter = (*Delay)(nil)
+	_ policy.Refuser = (*Delay)(nil)
 )
 
 // New makes a placement that skips node opportunities, then rack more.
@@ -151,6 +162,32 @@ func (d *Delay) Score(now unit.Time, j *policy.Job, _ int, _ *policy.Node, near 
 	return policy.Wait
 }
 
+// Refusal says how long the job waits before it accepts a node that far from its input.
+func (d *Delay) Refusal(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) (r policy.Reason) {
+	if d.Score(now, j, s, n, near) >= 0 {
+		return r
+	}
+	var at state
+	if int(j.Index) < len(d.jobs) {
+		at = d.jobs[j.Index]
+	}
+	waited, limit := d.waited(now, at), d.node
+	switch r.Limit = "rack"; {
+	case near == policy.RackLocal:
+		r.Limit = "node"
+	case at.level == rackLevel:
+		limit = d.rack
+	default:
+		limit += d.rack
+	}
+	if d.timed {
+		r.Waited, r.MaxWait = waited, limit
+	} else {
+		r.Count, r.MaxCount = int64(waited), int64(limit)
+	}
+	return r
+}
+
 // waited is how long, or for how many opportunities, a job has waited.
 func (d *Delay) waited(now unit.Time, s state) unit.Time {
 	if d.timed && s.waits {
@@ -180,6 +217,7 @@ func (d *Delay) Skipped(now unit.Time, j *policy.Job, _ int) unit.Time {
 
 // Placed starts the next wait at the level the job has reached.
 func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
+	*dense.At(&d.before, j.Index) = *d.of(j)
 	switch near {
 	case policy.NodeLocal:
 		*d.of(j) = state{}
@@ -188,6 +226,11 @@ func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	case policy.OffRack:
 		*d.of(j) = state{level: anywhere}
 	}
+}
+
+// Unplaced goes on with the wait as it was before the start.
+func (d *Delay) Unplaced(j *policy.Job, _ int, _ *policy.Node, _ policy.Near) {
+	*d.of(j) = *dense.At(&d.before, j.Index)
 }
 
 // Left drops the job.

@@ -4,7 +4,7 @@
 //
 // By job, a free container goes to the waiting job with the smallest usage; by user or by pool it goes first to the
 // user or pool with the smallest usage/weight and then, inside it, to the job with the smallest usage. Usage is memory
-// held, or (resource=drf) the dominant share: the larger of the shares of the cluster's memory and vcores. A pool that
+// held, or (resource=drf) the dominant share: the largest of the shares of the cluster's memory, vcores and named resources. A pool that
 // holds less than its minimum share, and has work waiting, comes before all that are above theirs:
 //
 //	pool:  needy first, by usage/minimum;  then by usage/weight;  ties: the pool whose next job arrived first
@@ -35,7 +35,7 @@ var Entry = policy.Entry{
 	Title: "equal shares by job, user or pool, with weights and minimum shares",
 	Params: map[string]string{
 		"by":       "who shares: job (default), user or pool (or queue, which is the same)",
-		"resource": "what is shared: memory (default) or drf (dominant share of memory and vcores)",
+		"resource": "what is shared: memory (default) or drf (dominant share of memory, vcores and named resources)",
 		"weights":  "name:weight;name:weight for users or pools; 1 where not named",
 		"min":      "name:MB;name:MB minimum share of users or pools; 0 where not named",
 		"am-share": "share of the cluster's memory that AMs may hold, as maxAMShare of a queue (default 0.5)",

@@ -32,7 +32,7 @@ func (t *Tree) usable(q *queue) unit.Resources {
 func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
 	a := &t.apps[j.Index]
 	if a.parked && a.user.running >= a.user.most {
-		to = append(to, policy.Reason{Limit: "maxRunningApps", User: j.User})
+		to = append(to, policy.Reason{Limit: "maxRunningApps", User: j.User, Count: int64(a.user.running), MaxCount: int64(a.user.most)})
 	}
 	l := &a.queue.lane
 	heap := &l.task.heap
@@ -44,7 +44,7 @@ func (t *Tree) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reas
 	}
 	for q := a.queue; q != nil; q = q.Parent {
 		if a.parked && q.Runnable >= q.MaxApps {
-			to = append(to, policy.Reason{Limit: "maxRunningApps", Queue: q.Name})
+			to = append(to, policy.Reason{Limit: "maxRunningApps", Queue: q.Name, Count: int64(q.Runnable), MaxCount: int64(q.MaxApps)})
 		}
 		if !q.Used.Add(j.Ask).Fits(q.Max) {
 			to = append(to, policy.Reason{Limit: "maxResources", Queue: q.Name, Held: q.Used, Max: q.Max})

@@ -12,12 +12,13 @@ import (
 type scale struct {
 	drf           bool
 	perMem, perVC float64
+	named         unit.Extra // of the cluster, where it counts
 }
 
 func (s *scale) resize(c policy.Cluster) {
-	s.perMem, s.perVC = 1, 0
+	s.perMem, s.perVC, s.named = 1, 0, unit.Extra{}
 	if s.drf {
-		s.perMem, s.perVC = inverse(c.Total.Mem), inverse(c.Total.Cores)
+		s.perMem, s.perVC, s.named = inverse(c.Total.Mem), inverse(c.Total.Cores), c.Total.Extra
 	}
 }
 
@@ -28,9 +29,13 @@ func inverse(v int64) float64 {
 	return 1 / float64(v)
 }
 
-// of is branch-free: with memory alone the second product is 0.
+// of has one branch, for named resources: with memory alone the second product is 0.
 func (s *scale) of(u *unit.Resources) float64 {
-	return max(float64(u.Mem)*s.perMem, float64(u.Cores)*s.perVC)
+	v := max(float64(u.Mem)*s.perMem, float64(u.Cores)*s.perVC)
+	if u.Extra != (unit.Extra{}) {
+		v = max(v, u.Extra.DominantShare(s.named))
+	}
+	return v
 }
 
 // byJob serves the job with the smallest usage.

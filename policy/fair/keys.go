@@ -31,7 +31,7 @@ func (t *Tree) queueKey(k queues.Kind, q *queue) (needy bool, a float64, b int64
 		if held < floor {
 			return true, float64(held) / float64(floor), second(beside, q.rank)
 		}
-		a, other = max(mem, cores), min(mem, cores)
+		a, other = max(mem, cores, q.Used.Extra.DominantShare(t.Total.Extra)), min(mem, cores)
 	}
 	if q.Weight <= 0 {
 		return false, beyond * (1 + a), q.rank
@@ -48,7 +48,7 @@ func (t *Tree) appKey(k queues.Kind, j *policy.Job) (a float64, b int64) {
 		return float64(j.Used.Mem), j.Seq
 	}
 	mem, cores := part(j.Used.Mem, t.Total.Mem), part(j.Used.Cores, t.Total.Cores)
-	return max(mem, cores), second(min(mem, cores), j.Seq)
+	return max(mem, cores, j.Used.Extra.DominantShare(t.Total.Extra)), second(min(mem, cores), j.Seq)
 }
 
 func part(v, total int64) float64 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -53,5 +53,5 @@ func (t *Tree) SetQueue(name, property string, value float64) (float64, error) {
 	return old, nil
 }
 
-// AMLimit implements steer.AMLimited.
-func (*Tree) AMLimit() steer.AMLimit { return steer.FairAM }
+// AMLimit implements amlimit.Limited.
+func (*Tree) AMLimit() amlimit.Limit { return amlimit.Fair }

@@ -70,19 +70,19 @@ func (t *Tree) share(q *queue) unit.Resources {
 // is free on the whole cluster is used instead, within the leaf's maximum.
 func (t *Tree) amLimit(q *queue) unit.Resources {
 	if q.AMShare < 0 {
-		return unit.Resources{Mem: math.MaxInt64 / 2, Cores: math.MaxInt64 / 2}
+		return unit.Resources{Mem: math.MaxInt64 / 2, Cores: math.MaxInt64 / 2, Extra: t.Total.Extra}
 	}
 	s := t.share(q)
 	if s.Mem == 0 {
 		s.Mem = min(t.Total.Mem-t.used.Mem, q.Max.Mem)
 	}
 	if t.v2 {
-		return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: math.MaxInt64 / 2}
+		return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: math.MaxInt64 / 2, Extra: t.Total.Extra}
 	}
 	if s.Cores == 0 {
 		s.Cores = min(t.Total.Cores-t.used.Cores, q.Max.Cores)
 	}
-	return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: ceil(s.Cores, q.AMShare)}
+	return unit.Resources{Mem: t.memoryLimit(q, s.Mem), Cores: ceil(s.Cores, q.AMShare), Extra: t.Total.Extra}
 }
 
 // memoryLimit is the AMs' part of a leaf's memory.

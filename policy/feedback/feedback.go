@@ -22,8 +22,8 @@
 //	restart=yes         a demoted job restarts (the original TAGS)
 //
 // Source: "Reducing Job Slowdown Variability for Data-Intensive Workloads", MASCOTS 2015: FBQ and TAGS. It does not say whether running
-// tasks count or whether limits are cumulative. On an engine that does not show which stage waits for which (a ResourceManager), waiting
-// reduces count.
+// tasks count or whether limits are cumulative. On an engine that does not show which stage waits for which (a ResourceManager, unless
+// reduces are released), waiting reduces count.
 package feedback
 
 import (
@@ -89,6 +89,9 @@ func read(p policy.Params, limits, shares string) (made policy.Policy, err error
 		o.preempting = &preempting{Order: o}
 		made.Order = o.preempting
 	}
+	if o.restart {
+		made.Needs |= policy.Restarts
+	}
 	if made.ByNode || o.preempting != nil {
 		made.Shifted = o.Shifted
 	}
@@ -110,6 +113,7 @@ type Order struct {
 var (
 	_ policy.Order     = (*Order)(nil)
 	_ policy.Explainer = (*Order)(nil)
+	_ policy.Keeper    = (*Order)(nil)
 	_ policy.Preemptor = (*preempting)(nil)
 )
 
@@ -137,15 +141,34 @@ func (s *service) attained(now unit.Time) unit.Time {
 	return s.done + unit.Time(s.running)*now - s.starts
 }
 
-// Arrived puts a job into the first queue.
+// Arrived puts a job into the first queue, or where it stood before a restart.
 func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
-	if err := o.Enter(j, 0); err != nil {
+	stood, was, err := o.Resume(j)
+	if !was {
+		err = o.Enter(j, 0)
+	}
+	if err != nil {
 		return err
 	}
 	dense.At(&o.jobs, j.Index)
-	o.begin(j, 0)
+	o.begin(j, int(stood.Queue))
+	o.jobs[j.Index].done = stood.Attained
 	return nil
 }
+
+// Save saves the levels of jobs and their attained service.
+func (o *Order) Save(now unit.Time) ([]byte, error) {
+	return o.Queues.Save(func(j *policy.Job) unit.Time {
+		s := &o.jobs[j.Index]
+		if o.completed {
+			return s.done
+		}
+		return s.attained(now)
+	}, nil)
+}
+
+// Load restores them.
+func (o *Order) Load(saved []byte) error { return o.Queues.Load(saved, nil) }
 
 func (o *Order) begin(j *policy.Job, queue int) {
 	s := &o.jobs[j.Index]
@@ -297,12 +320,6 @@ func (o *Order) demote(s *service, attained unit.Time) {
 			t.jobs = append(t.jobs, s.job)
 		}
 	}
-}
-
-// Why names the job's queue and counts the jobs ahead.
-func (o *Order) Why(now unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
-	o.settle(now)
-	return o.Queues.Why(now, j, to)
 }
 
 // preempting is an order that preempts containers of jobs when it demotes them.

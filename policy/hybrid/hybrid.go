@@ -234,6 +234,7 @@ type Counts struct {
 var (
 	_ policy.Order     = (*Order)(nil)
 	_ policy.Explainer = (*Order)(nil)
+	_ policy.Refuser   = (*Order)(nil)
 	_ policy.Timer     = (*Order)(nil)
 )
 
@@ -612,4 +613,12 @@ func (o *Order) Why(now unit.Time, j *policy.Job, to []policy.Reason) []policy.R
 		}
 	}
 	return to
+}
+
+// Refusal says that a node is of the other side, and does not take the job yet.
+func (o *Order) Refusal(_ unit.Time, j *policy.Job, _ int, n *policy.Node, _ policy.Near) (r policy.Reason) {
+	if side := o.jobs[j.Index].side; o.divided() && int(n.Index) < len(o.nodes) && o.nodes[n.Index].side != side {
+		r = policy.Reason{Limit: "machine kind", Queue: side.String()}
+	}
+	return r
 }

@@ -38,7 +38,8 @@ type Queues struct {
 	jobs    []*policy.Job // by Index
 	places  []place
 	entered int64
-	shifted bool // see Shifted
+	shifted bool                // see Shifted
+	saved   map[string]Standing // of jobs that were present before a restart
 }
 
 type part struct {

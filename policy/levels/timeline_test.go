@@ -145,7 +145,10 @@ func playYARN(t *testing.T, c *cluster.Cluster, scheduler string, jobs ...*workl
 		Cluster: c, Timing: timing, Seed: 1, Sink: e, NoAlone: true, Source: workload.Slice(jobs).Source(),
 		NewScheduler: func() (rm.Scheduler, error) {
 			p, err := all.Policies.New(spec)
-			return adapt.New(p), err
+			if err != nil {
+				return nil, err
+			}
+			return adapt.New(p)
 		},
 	})
 	if err != nil {

@@ -3,7 +3,7 @@ package nas_test
 import (
 	"testing"
 
-	"github.com/yardmaster/yardmaster/internal/facebook"
+	"github.com/yardmaster/yardmaster/workload/swim/swimtest"
 )
 
 // The first hour of a day of Facebook, on racks that share one gigabit. (The whole day is held against its bound by ci-traces.sh.)
@@ -11,7 +11,7 @@ func TestFacebookUnderNAS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred thousand flows")
 	}
-	jobs := facebook.Day(t)
+	jobs := swimtest.Facebook(t)
 	c := network(t, "600x6/30", "racks:node=250Mbit,uplink=1Gbit")
 	over := map[string]float64{}
 	for _, s := range []string{"nas:parts=fair", "shufflewatcher", "nas"} {

@@ -99,7 +99,10 @@ func TestPropertyNothingHangs(t *testing.T) {
 				Cluster: c, Source: jobs.Source(), Timing: timing, NoAlone: true, Sink: result.Tee(), Worker: transfer.New(transfer.Options{}), Replicas: m.Replicas,
 				NewScheduler: func() (rm.Scheduler, error) {
 					p, err := made()
-					return adapt.New(p), err
+					if err != nil {
+						return nil, err
+					}
+					return adapt.New(p)
 				},
 			})
 		}
@@ -154,7 +157,10 @@ func TestCapOnTheHadoopClock(t *testing.T) {
 			Cluster: c, Source: jobs.Source(), Timing: yarn.Hadoop(), NoAlone: true, Sink: result.Tee(), Worker: transfer.New(transfer.Options{}), Replicas: 3,
 			NewScheduler: func() (rm.Scheduler, error) {
 				p, err := all.Policies.New(spec)
-				return adapt.New(p), err
+				if err != nil {
+					return nil, err
+				}
+				return adapt.New(p)
 			},
 			Containers: func(r *yarn.ContainerRecord) {
 				switch r.Stage {

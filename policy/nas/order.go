@@ -17,7 +17,12 @@ type Order struct {
 	delayed []bool         // by Index: cr held back its reduces
 }
 
-var _ policy.Order = (*Order)(nil)
+var (
+	_ policy.Order     = (*Order)(nil)
+	_ policy.Explainer = (*Order)(nil)
+	_ policy.Refuser   = (*Order)(nil)
+	_ policy.Refuser   = place{}
+)
 
 // Arrived admits a job.
 func (o *Order) Arrived(now unit.Time, v *policy.Job) error {
@@ -71,17 +76,12 @@ func (d *decision) mapOf(j *shuffle.Job) int { return j.Open(false, d.Slot) }
 // reduce starts a reduce: ca or cr, or in fair order.
 func (d *decision) reduce() (over bool) {
 	o, now := d.o, d.Now
-	smallest, largest := o.Range()
 	o.Each(shuffle.Reduces, func(u *shuffle.User, jobs []int32) bool {
 		var best, light candidate
 		for _, i := range jobs {
 			j := o.Of(i)
 			stage := j.Open(true, d.Slot)
-			start := o.set.tmin
-			if o.set.adaptive {
-				start = shuffle.SlowStart(o.set.tmin, o.set.tmax, smallest, largest, j.Size)
-			}
-			if j.Progress() < start-rounding || !d.Fits(j, stage) || !o.Spare(j, j.Stages[stage].Ask, d.Node) {
+			if j.Progress() < o.slowStart(j)-rounding || !d.Fits(j, stage) || !o.Spare(j, j.Stages[stage].Ask, d.Node) {
 				continue
 			}
 			c := candidate{job: j, stage: stage}
@@ -112,6 +112,54 @@ func (d *decision) reduce() (over bool) {
 		return !over
 	})
 	return over
+}
+
+// slowStart is the share of a job's maps that must be done before its reduces start.
+func (o *Order) slowStart(j *shuffle.Job) float64 {
+	if !o.set.adaptive {
+		return o.set.tmin
+	}
+	smallest, largest := o.Range()
+	return shuffle.SlowStart(o.set.tmin, o.set.tmax, smallest, largest, j.Size)
+}
+
+// Why says what holds a job's next container back on any node, and who comes first.
+func (o *Order) Why(_ unit.Time, v *policy.Job, to []policy.Reason) []policy.Reason {
+	return o.Explain(v, "slowstart", o.slowStart(o.Of(v.Index)), to)
+}
+
+// Refusal says why a job starts nothing on a node: congestion, locality, the node's traffic threshold or the cap of reduces.
+func (o *Order) Refusal(now unit.Time, v *policy.Job, s int, n *policy.Node, near policy.Near) (r policy.Reason) {
+	if s < 0 {
+		return r
+	}
+	j, congested := o.Of(v.Index), o.links.WasCongested(n.Rack)
+	w := &o.UserOf(j).Wait
+	waited := o.set.skip.Over(&w[shuffle.ForMap], now)
+	switch {
+	case !j.IsMap(s) && !o.Spare(j, v.Ask, n):
+		r.Limit = "capped"
+	case !j.IsMap(s):
+		if congested && j.Class != shuffle.Light && !o.set.forReduce.Over(&w[shuffle.ForReduce], now) {
+			r = o.set.forReduce.Reason("reduce-skip", &w[shuffle.ForReduce], now)
+		}
+	case congested && o.set.gate && !o.IsLight(j):
+		r.Limit = "gate"
+	case waited:
+	case congested && o.set.soft && !o.IsLight(j):
+		r = o.set.skip.Reason("gate", &w[shuffle.ForMap], now)
+	case o.set.delays && (near == policy.RackLocal || near == policy.OffRack):
+		r = o.set.skip.Reason("skip", &w[shuffle.ForMap], now)
+	case o.set.mts && j.MapOutput() > o.available(n.Index):
+		r = o.set.skip.Reason("threshold", &w[shuffle.ForMap], now)
+	}
+	return r
+}
+
+// available is the predicted output of further maps that fits into a node's traffic threshold.
+func (o *Order) available(node int32) float64 {
+	limit := o.Threshold()
+	return limit - o.Load(node) + limit*rounding
 }
 
 // rounding forgives rounding errors of shares.
@@ -168,8 +216,7 @@ func (d *decision) maps() (over bool) {
 	gated := d.congested && o.set.soft
 	avail := math.Inf(1)
 	if o.set.mts && d.Node != nil {
-		limit := o.Threshold()
-		avail = limit - o.Load(d.Node.Index) + limit*rounding
+		avail = o.available(d.Node.Index)
 	}
 	o.Each(kind, func(u *shuffle.User, jobs []int32) bool {
 		var best, fairest *shuffle.Job // fairest: of all that fit
@@ -315,6 +362,11 @@ func (p place) Score(now unit.Time, v *policy.Job, s int, _ *policy.Node, near p
 	return policy.Wait
 }
 
+// Refusal is the order's.
+func (p place) Refusal(now unit.Time, v *policy.Job, s int, n *policy.Node, near policy.Near) policy.Reason {
+	return p.o.Refusal(now, v, s, n, near)
+}
+
 // Skipped counts an offer that the engine let pass.
 func (p place) Skipped(now unit.Time, v *policy.Job, s int) unit.Time {
 	if j := p.o.Of(v.Index); j.IsMap(s) {
@@ -329,6 +381,9 @@ func (p place) Placed(v *policy.Job, s int, _ *policy.Node, near policy.Near) {
 		p.o.UserOf(j).Wait[shuffle.ForMap].Undo()
 	}
 }
+
+// Unplaced is a no-op: the order is notified of the end, and goes on with the wait.
+func (p place) Unplaced(*policy.Job, int, *policy.Node, policy.Near) {}
 
 // Left is a no-op: the order is notified too.
 func (p place) Left(unit.Time, *policy.Job) {}

@@ -23,6 +23,7 @@
 package planned
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -112,7 +113,11 @@ const (
 	large
 )
 
-var _ policy.Order = (*Order)(nil)
+var (
+	_ policy.Order     = (*Order)(nil)
+	_ policy.Explainer = (*Order)(nil)
+	_ policy.Refuser   = (*Order)(nil)
+)
 
 // New makes a policy of a plan, which is not modified.
 func New(p *plan.Plan) policy.Policy {
@@ -136,7 +141,7 @@ func New(p *plan.Plan) policy.Policy {
 			o.racks[r].entries = append(o.racks[r].entries, entry{at, int8(e.Stage), e.Count})
 		}
 	}
-	return policy.Policy{Order: o, ByNode: true, Choose: func(policy.Storage) {}, Input: o.input, Gathers: o.gathers}
+	return policy.Policy{Order: o, ByNode: true, Choose: func(policy.Storage) {}, Input: o.input, Gathers: o.gathers, Needs: policy.Racks}
 }
 
 // Resized drops the sequences of racks that have lost all nodes.
@@ -198,6 +203,9 @@ func (o *Order) present(w int32) *state {
 
 // Arrived admits a job unless no rack may run its AM.
 func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
+	if slices.ContainsFunc(j.Stages, func(s policy.Stage) bool { return s.Gang > 1 }) {
+		return errors.New("its tasks start together (a gang), and a plan chooses one rack at a time")
+	}
 	if !j.AM.IsZero() && o.nodes != nil && !slices.ContainsFunc(o.racks, func(r rack) bool { return r.runsAM(j.AM, -r.ams) }) {
 		return fmt.Errorf("its AM asks for %v: AMs take at most half of a rack, and no rack is that large", j.AM)
 	}

@@ -75,7 +75,7 @@ const net = "racks:node=10Gbit,uplink=1Gbit,circuit=10Gbit,elephant=100000000B"
 
 func newCluster(t testing.TB, size, network string) *cluster.Cluster {
 	t.Helper()
-	c, err := clusterfile.Open(size)
+	c, err := clusterfile.Open(size, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestFollowsThePlan(t *testing.T) {
 func TestNothingHangs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		racks := rapid.IntRange(1, 4).Draw(t, "racks")
-		c, err := clusterfile.Open(fmt.Sprintf("%dx%d/%d", racks*rapid.IntRange(1, 3).Draw(t, "nodes"), rapid.IntRange(1, 4).Draw(t, "containers"), racks))
+		c, err := clusterfile.Open(fmt.Sprintf("%dx%d/%d", racks*rapid.IntRange(1, 3).Draw(t, "nodes"), rapid.IntRange(1, 4).Draw(t, "containers"), racks), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

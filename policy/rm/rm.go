@@ -17,6 +17,8 @@
 package rm
 
 import (
+	"fmt"
+
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -68,9 +70,18 @@ type App struct {
 	Deadline unit.Time  // 0: none
 	Tasks    int64      // in all stages
 	Input    unit.Bytes // read from storage in all stages
+	Stages   []Stage    // what it will request
+	Keeps    int32      // priority at which it requests containers to keep; its tasks run inside them, and Stages are not requested. 0: it keeps none
 	Shuffles []Shuffle  // between its stages
 	// Racks lists the racks that hold input of a task, by its number among those requested at a priority; nil: unknown. It overwrites to.
 	Racks func(priority int32, task int64, to []int32) []int32
+}
+
+// Stage is the number of tasks that an application will request at one priority.
+type Stage struct {
+	Priority int32
+	Tasks    int64
+	Gang     int64 // so many of them start together; 0 or 1: no gang
 }
 
 // Shuffle is the data that tasks requested at one priority pass to those requested at another.
@@ -106,8 +117,11 @@ type Container struct {
 	// Acquired is set by the engine when the application's AM knows about it. A ResourceManager re-requests, by itself, a container
 	// that it preempts before that: the application does not know that it had it.
 	Acquired bool
-	Done     bool      // set by the engine when its work is done: it did not fail and was not preempted
-	Worked   unit.Time // set with it: how long the task did its own work
+	// End is why it ends, for schedulers that set it to policy.Taken at first. The engine sets it when the work is done or has failed, or the
+	// node is lost; Worked, with policy.Done, to how long the task did its own work.
+	End    policy.End
+	Worked unit.Time
+	For    *App // set by the scheduler with a Notice: it is preempted for this application; nil: for none in particular
 
 	Slot int32 // for the scheduler's own use
 	Gone bool  // returned to the queue; kept by the scheduler
@@ -150,10 +164,29 @@ type Scheduler interface {
 	Headroom(a *App) unit.Resources
 	// Leaf is the full path of the queue that the application is in.
 	Leaf(a *App) string
+	// Why appends what holds back an application that waits for a container, as policy.Policy.Why does. It changes nothing. An application that Added refused may
+	// be asked about, too.
+	Why(a *App, now unit.Time, to []policy.Reason) []policy.Reason
 	// Minimum is the smallest container, and the step that sizes are rounded to.
 	Minimum() unit.Resources
 	// NotModelled lists unsupported settings that were read.
 	NotModelled() []string
+}
+
+// CheckSize refuses a container that asks for more than memory and vcores, which is all that YARN's own schedulers count here.
+func CheckSize(size unit.Resources) error {
+	if size.Extra == (unit.Extra{}) {
+		return nil
+	}
+	return fmt.Errorf("it asks for a container of %v: YARN's own schedulers count memory and vcores only here; other resources are counted in ideal time", size)
+}
+
+// TaskWatcher is implemented by schedulers that follow the tasks inside containers that applications keep. A ResourceManager does not see them.
+type TaskWatcher interface {
+	// TaskStarted says that a task of the stage with a priority started in a kept container.
+	TaskStarted(c *Container, priority int32, now unit.Time)
+	// TaskEnded says that one that started at start ended there, and why. The container may have ended just before, and then the application too.
+	TaskEnded(c *Container, priority int32, start, now unit.Time, why policy.End)
 }
 
 // Recoverer is implemented by schedulers that can take over what applications hold already, as after a work-preserving restart of a

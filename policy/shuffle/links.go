@@ -42,7 +42,7 @@ func (l *Links) Congested(rack int32) bool {
 
 // WasCongested is Congested without side effects: false before the first query.
 func (l *Links) WasCongested(rack int32) bool {
-	return int(rack) < len(l.racks) && l.racks[rack].congested
+	return l != nil && int(rack) < len(l.racks) && l.racks[rack].congested
 }
 
 // Tick samples the racks. A rack that is no longer congested may start what it could not.

@@ -110,6 +110,22 @@ func (w metered) Left(now unit.Time, j *policy.Job) {
 	w.Order.Left(now, j)
 }
 
+// Why explains with the policy's own order.
+func (w metered) Why(now unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
+	if x, ok := w.Order.(policy.Explainer); ok {
+		return x.Why(now, j, to)
+	}
+	return to
+}
+
+// Refusal passes the question on.
+func (w metered) Refusal(now unit.Time, j *policy.Job, s int, n *policy.Node, near policy.Near) (r policy.Reason) {
+	if x, ok := w.Order.(policy.Refuser); ok {
+		r = x.Refusal(now, j, s, n, near)
+	}
+	return r
+}
+
 // ticks samples every second, between the ticks of the policy's own timer.
 type ticks struct {
 	policy.Timer

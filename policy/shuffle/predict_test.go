@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/shuffle"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/swim/swimtest"
 )
 
 func near(t *testing.T, what string, got, want, within float64) {
@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 
 // The classes of a day of Facebook.
 func TestFacebookClasses(t *testing.T) {
-	jobs := facebook.Day(t)
+	jobs := swimtest.Facebook(t)
 	b := shuffle.DefaultBounds()
 	var classes [3]float64
 	small := 0.0

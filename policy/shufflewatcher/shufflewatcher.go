@@ -56,6 +56,9 @@ var (
 	_ policy.Place     = place{}
 	_ policy.Counter   = place{}
 	_ policy.Networked = place{}
+	_ policy.Explainer = (*Order)(nil)
+	_ policy.Refuser   = (*Order)(nil)
+	_ policy.Refuser   = place{}
 )
 
 // New builds the policy.
@@ -77,7 +80,7 @@ func New(p policy.Params) (policy.Policy, error) {
 			return policy.Policy{}, err
 		}
 	}
-	return policy.Policy{Order: o, Place: place{o}, Timer: o.links, ByNode: true, Choose: o.Choose}, nil
+	return policy.Policy{Order: o, Place: place{o}, Timer: o.links, ByNode: true, Choose: o.Choose, Needs: policy.Racks}, nil
 }
 
 // Resized gives the size of the cluster.
@@ -199,6 +202,31 @@ func (o *Order) score(now unit.Time, j *shuffle.Job, reduce bool, n *policy.Node
 	return o.waits[shuffle.ForMap].Score(now, j.Job, 0, n, o.toPlan(j, n.Rack, near))
 }
 
+// Why says what holds a job's next container back on any node, and who comes first.
+func (o *Order) Why(_ unit.Time, v *policy.Job, to []policy.Reason) []policy.Reason {
+	return o.Explain(v, "slowstart", o.slowStart, to)
+}
+
+// Refusal says why a job starts nothing on a node: congestion, the cap of reduces, or a wait for another rack or node.
+func (o *Order) Refusal(now unit.Time, v *policy.Job, s int, n *policy.Node, near policy.Near) (r policy.Reason) {
+	if s < 0 {
+		return r
+	}
+	j, congested := o.Of(v.Index), o.links.WasCongested(n.Rack)
+	switch maps := j.IsMap(s); {
+	case maps && !congested:
+		r = o.waits[shuffle.ForMap].Refusal(now, v, s, n, o.toPlan(j, n.Rack, near))
+	case maps:
+	case congested:
+		r.Limit = "congested"
+	case !o.Spare(j, v.Ask, n):
+		r.Limit = "capped"
+	default:
+		r = o.waits[shuffle.ForReduce].Refusal(now, v, s, n, o.toOutput(j, n.Rack))
+	}
+	return r
+}
+
 // toPlan is how near a node is to a job's planned racks and its input there.
 func (o *Order) toPlan(j *shuffle.Job, rack int32, near policy.Near) policy.Near {
 	switch plan := &o.plans[j.Index]; {
@@ -242,6 +270,11 @@ func (p place) Score(now unit.Time, v *policy.Job, s int, n *policy.Node, near p
 	return p.o.score(now, j, !j.IsMap(s), n, near)
 }
 
+// Refusal is the order's.
+func (p place) Refusal(now unit.Time, v *policy.Job, s int, n *policy.Node, near policy.Near) policy.Reason {
+	return p.o.Refusal(now, v, s, n, near)
+}
+
 func (p place) Skipped(now unit.Time, v *policy.Job, s int) unit.Time {
 	p.o.waitFor(p.o.Of(v.Index).IsMap(s)).Skipped(now, v, s)
 	return unit.Never
@@ -255,6 +288,11 @@ func (p place) Placed(v *policy.Job, s int, n *policy.Node, near policy.Near) {
 		return
 	}
 	p.o.waits[shuffle.ForReduce].Placed(v, s, n, policy.NodeLocal)
+}
+
+// Unplaced goes on with the wait as it was.
+func (p place) Unplaced(v *policy.Job, s int, n *policy.Node, near policy.Near) {
+	p.o.waitFor(p.o.Of(v.Index).IsMap(s)).Unplaced(v, s, n, near)
 }
 
 // Left drops the job.

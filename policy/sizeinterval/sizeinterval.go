@@ -66,7 +66,7 @@ var COMP = policy.Entry{
 			return policy.Policy{}, r.Err
 		}
 		d := sizes.NewDepartures(k)
-		return read(&r, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d.Add})
+		return read(&r, &Order{Queues: levels.New(nil, false), choose: d.Queue, departed: d})
 	},
 }
 
@@ -111,16 +111,36 @@ type Order struct {
 	learned  sizes.Regression
 	predict  func(*policy.Job) (unit.Time, error)
 	choose   func(size unit.Time) int
-	departed func(size unit.Time) // nil: not needed
+	departed *sizes.Departures // nil: not needed
 }
 
 var (
 	_ policy.Order     = (*Order)(nil)
 	_ policy.Explainer = (*Order)(nil)
+	_ policy.Keeper    = (*Order)(nil)
 )
+
+// learned is what the order knows of jobs that have left.
+type learned struct {
+	Sizes      *sizes.Regression `json:"sizes"`
+	Departures *sizes.Departures `json:"departures,omitempty"`
+}
+
+// Save saves what was learned, and the queues of jobs.
+func (o *Order) Save(unit.Time) ([]byte, error) {
+	return o.Queues.Save(func(*policy.Job) unit.Time { return 0 }, learned{&o.learned, o.departed})
+}
+
+// Load restores it. The parameters are those of this run.
+func (o *Order) Load(saved []byte) error {
+	return o.Queues.Load(saved, &learned{&o.learned, o.departed})
+}
 
 // Arrived puts a job into the queue of its predicted size.
 func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
+	if _, was, err := o.Resume(j); was {
+		return err
+	}
 	size, err := o.predict(j)
 	if err != nil {
 		return err
@@ -137,7 +157,7 @@ func (o *Order) Left(now unit.Time, j *policy.Job) {
 		}
 		o.learned.Learn(j.Class, j.Input, size)
 		if o.departed != nil {
-			o.departed(size)
+			o.departed.Add(size)
 		}
 	}
 	o.Queues.Left(now, j)

@@ -9,7 +9,10 @@
 package sizes
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -38,6 +41,26 @@ func Interval(size unit.Time, limits []unit.Time) int {
 type Departures struct {
 	last []unit.Time
 	next int
+}
+
+// MarshalJSON writes the sizes, oldest first.
+func (d *Departures) MarshalJSON() ([]byte, error) {
+	return json.Marshal(append(slices.Clone(d.last[d.next:]), d.last[:d.next]...))
+}
+
+// UnmarshalJSON adds sizes, oldest first: no more than it remembers are kept.
+func (d *Departures) UnmarshalJSON(data []byte) error {
+	var list []unit.Time
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	if cap(d.last) == 0 {
+		return errors.New("saved by another policy")
+	}
+	for _, size := range list {
+		d.Add(size)
+	}
+	return nil
 }
 
 // NewDepartures remembers the last queues-1 jobs, enough to choose among that many queues.
@@ -91,29 +114,29 @@ const MinSamples = 30
 // by least squares over the finished jobs of its class, or over all finished jobs while its class has fewer than MinSamples. While there are
 // fewer than that in total, it uses the given A and B.
 type Regression struct {
-	A, B    float64
-	all     fit
-	classes map[string]*fit
+	A, B    float64         `json:"-"`
+	All     Fit             `json:"all"`
+	Classes map[string]*Fit `json:"classes,omitempty"`
 }
 
-// fit accumulates a least-squares line: means, and sums about them.
-type fit struct{ n, x, y, xx, xy float64 }
+// Fit accumulates a least-squares line: means, and sums about them.
+type Fit struct{ N, X, Y, XX, XY float64 }
 
-func (f *fit) add(x, y float64) {
-	f.n++
-	dx := x - f.x
-	f.x += dx / f.n
-	f.y += (y - f.y) / f.n
-	f.xx += dx * (x - f.x)
-	f.xy += dx * (y - f.y)
+func (f *Fit) add(x, y float64) {
+	f.N++
+	dx := x - f.X
+	f.X += dx / f.N
+	f.Y += (y - f.Y) / f.N
+	f.XX += dx * (x - f.X)
+	f.XY += dx * (y - f.Y)
 }
 
 // at is the line's value; if all x are equal, the mean.
-func (f *fit) at(x float64) float64 {
-	if f.xx <= 0 {
-		return f.y
+func (f *Fit) at(x float64) float64 {
+	if f.XX <= 0 {
+		return f.Y
 	}
-	return f.y + f.xy/f.xx*(x-f.x)
+	return f.Y + f.XY/f.XX*(x-f.X)
 }
 
 // Learn adds a finished job.
@@ -121,27 +144,27 @@ func (r *Regression) Learn(class string, input unit.Bytes, size unit.Time) {
 	if size <= 0 {
 		return
 	}
-	if r.classes == nil {
-		r.classes = map[string]*fit{}
+	if r.Classes == nil {
+		r.Classes = map[string]*Fit{}
 	}
-	c := r.classes[class]
+	c := r.Classes[class]
 	if c == nil {
-		c = &fit{}
-		r.classes[class] = c
+		c = &Fit{}
+		r.Classes[class] = c
 	}
 	x, y := math.Log1p(float64(input)), math.Log(size.Seconds())
 	c.add(x, y)
-	r.all.add(x, y)
+	r.All.add(x, y)
 }
 
 // Predict is the expected size of a job.
 func (r *Regression) Predict(class string, input unit.Bytes) unit.Time {
 	x := math.Log1p(float64(input))
 	y := r.A + r.B*x
-	if c := r.classes[class]; c != nil && c.n >= MinSamples {
+	if c := r.Classes[class]; c != nil && c.N >= MinSamples {
 		y = c.at(x)
-	} else if r.all.n >= MinSamples {
-		y = r.all.at(x)
+	} else if r.All.N >= MinSamples {
+		y = r.All.at(x)
 	}
 	return unit.FromSeconds(math.Exp(y))
 }

@@ -101,6 +101,7 @@ func (q *quiet) Score(_ unit.Time, _ *policy.Job, _ int, n *policy.Node, _ polic
 }
 func (q *quiet) Skipped(now unit.Time, _ *policy.Job, _ int) unit.Time { return now + unit.Second }
 func (q *quiet) Placed(*policy.Job, int, *policy.Node, policy.Near)    {}
+func (q *quiet) Unplaced(*policy.Job, int, *policy.Node, policy.Near)  {}
 func (q *quiet) Left(unit.Time, *policy.Job)                           {}
 
 // A place sees the load of the racks' uplinks, and is refused where no network is played.

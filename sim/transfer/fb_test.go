@@ -3,9 +3,9 @@ package transfer_test
 import (
 	"testing"
 
-	"github.com/yardmaster/yardmaster/internal/facebook"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
+	"github.com/yardmaster/yardmaster/workload/swim/swimtest"
 )
 
 // The first hour of a day of Facebook with all it reads and shuffles, on racks that share one gigabit. (The whole day is held against
@@ -14,7 +14,7 @@ func TestFacebookOverANetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred thousand flows")
 	}
-	jobs := facebook.Day(t)
+	jobs := swimtest.Facebook(t)
 	jobs = jobs[:1000]
 	_, sum := play(t, on(t, "600x6/30", "racks:node=250Mbit,uplink=1Gbit"), sim.Model{Replicas: 3}, "fair", transfer.New(transfer.Options{}), jobs...)
 	tr := sum.Traffic

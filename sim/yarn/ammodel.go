@@ -1,32 +1,46 @@
 package yarn
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/workload"
 )
 
 // newAM creates an application's AM according to its stages and the timing.
 func (e *engine) newAM(a *app) error {
-	if a.src.Keep != nil {
-		return errors.New("it keeps containers for many tasks (executors), which is modelled in ideal time only")
+	if err := sim.CheckGangs(e.cfg.Cluster, a.src); err != nil {
+		return err
 	}
-	if slices.ContainsFunc(a.src.Stages, func(s workload.Stage) bool { return s.Gang > 1 }) {
-		return errors.New("its tasks start together (a gang), which is modelled in ideal time only")
-	}
+	gangs := slices.ContainsFunc(a.src.Stages, func(s workload.Stage) bool { return s.Gang > 1 })
 	maps, reduces, ok := mapReduce(a.src)
 	unmanaged, like := a.rm.AM.IsZero(), e.timing.AMs
 	mapSide, reduceSide := func(int) int32 { return mapPriority }, func(int) int32 { return reducePriority }
 	switch {
-	case !ok || like == PlainAMs || unmanaged && (len(reduces) == 0 || like == SLSAMs):
+	case a.src.Keep != nil:
+		a.m, mapSide, reduceSide = newKeptAM(e, a), plainPriority, plainPriority
+	case gangs || !ok || like == PlainAMs || unmanaged && (len(reduces) == 0 || like == SLSAMs):
 		a.m, mapSide, reduceSide = newPlainAM(e, a), plainPriority, plainPriority
 	case like == SLSAMs:
 		a.m = newSLSAM(e, a, maps, reduces)
 	default: // an unmanaged AM: it has no container
 		a.m = newMapReduceAM(e, a, maps, reduces)
+	}
+	a.rm.Stages = a.rm.Stages[:0]
+	priority := a.m.priority
+	if a.rm.Keeps = 0; a.src.Keep != nil {
+		a.rm.Keeps, priority = keptPriority, func(_ *app, stage int) int32 { return plainPriority(stage) }
+	}
+	for i := range a.stages {
+		p := priority(a, i)
+		k := slices.IndexFunc(a.rm.Stages, func(s rm.Stage) bool { return s.Priority == p })
+		if k < 0 {
+			k, a.rm.Stages = len(a.rm.Stages), append(a.rm.Stages, rm.Stage{Priority: p})
+		}
+		a.rm.Stages[k].Tasks += a.stages[i].src.Tasks
+		a.rm.Stages[k].Gang = max(a.rm.Stages[k].Gang, a.stages[i].src.Gang)
 	}
 	a.rm.Shuffles = shuffles(a.src, mapSide, reduceSide)
 	a.rm.Racks = func(priority int32, num int64, buf []int32) []int32 {

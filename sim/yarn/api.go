@@ -34,6 +34,10 @@ type Config struct {
 	Replicas  int
 	Placement string
 	Losses    []sim.Loss // of nodes; not with a Script
+	// What happens to attempts of tasks: see sim.Model. The same ones fail or are slow in ideal time.
+	FailTask   float64
+	Attempts   int
+	Stragglers sim.Stragglers
 
 	Seed uint64
 	Sink sim.Sink
@@ -52,6 +56,7 @@ type Config struct {
 
 	// Progress, if set, is called occasionally with the run's progress. It must not block.
 	Progress func(sim.Progress)
+	Why      *sim.Why // a question to answer; nil: none
 }
 
 // InstantKind is what happened at a logged instant.
@@ -95,7 +100,7 @@ type ContainerRecord struct {
 	// Allocated by the scheduler, Acquired (received by its AM), Started (its work began), Ended (its work ended, or it
 	// was killed), Freed (its room on the node was free again).
 	Allocated, Acquired, Started, Ended, Freed unit.Time
-	Killed                                     bool
+	Killed                                     bool // or failed
 	Priority                                   int32
 	Size                                       unit.Resources // after rounding
 }

@@ -46,6 +46,9 @@ type app struct {
 	running     unit.Resources // by the others, at counted
 	counted     unit.Time      // 0: not since a container was released
 	tags        string         // see sensors.Tags
+	rates       []float64      // see sim.Speeds
+	failures    map[task]uint16
+	gathers     bool // a gang: what it is given, and gives back, is no progress
 }
 
 // stage is an application's state of one of its stages.
@@ -60,12 +63,6 @@ type stage struct {
 	file     hdfs.Blocks
 	buf      []int32 // scratch of row
 	released bool    // as reported to the worker
-}
-
-// length is the length of a task's work.
-func (a *app) length(t task) unit.Time {
-	s := &a.stages[t.stage]
-	return s.src.Length.Draw(t.num, s.seed)
 }
 
 // model is an AM: it decides what an application requests.
@@ -129,6 +126,7 @@ func (e *engine) newApp(src *workload.Job) *app {
 		a.stages = append(a.stages, s)
 	}
 	a.rm.Tasks = a.left
+	a.rates = e.speeds.Rates(src, nil)
 	return a
 }
 
@@ -251,7 +249,7 @@ func (e *engine) allocate(a *app, asks []rm.Ask, release []*cont) (got, exited [
 		e.over(a, sim.Failed, err.Error())
 		return nil, nil, false
 	}
-	if len(asks) > 0 || len(release) > 0 {
+	if (len(asks) > 0 || len(release) > 0) && !a.gathers {
 		e.progress = e.now
 	}
 	for _, c := range release {

@@ -32,9 +32,12 @@ type cont struct {
 	end                      unit.Time // of its process; Never: unknown
 	onNode                   bool      // its process was started
 	worked                   bool      // its task's work is done
+	fails                    bool      // its task will fail, or has failed
 	handed                   bool      // the worker plays its task
 	gone, killed             bool
-	lost                     bool // with its node
+	lost                     bool    // with its node
+	outer                    *cont   // of a task in a kept container
+	inner                    []*cont // of a kept container: the tasks in it
 }
 
 // task is one task of a job.
@@ -49,7 +52,9 @@ var noTask = task{stage: NoStage, num: -1}
 func (e *engine) allocated(rc *rm.Container) {
 	c := e.newCont(rc, e.now)
 	a := c.app
-	e.progress = e.now
+	if !a.gathers {
+		e.progress = e.now
+	}
 	e.sum.Decisions++
 	if rc.AM {
 		e.amAllocated(a, c)
@@ -72,8 +77,13 @@ func (e *engine) launch(c *cont) {
 // reported handles a node's report that a container has ended.
 func (e *engine) reported(c *cont) {
 	e.progress = e.now
-	if c.rc.Done = !c.killed; c.rc.Done && c.task.stage >= 0 {
-		c.rc.Worked = c.app.length(c.task)
+	if c.fails && !c.killed && !c.gone { // an AM of SLS
+		e.fail(c)
+	}
+	if !c.killed {
+		if c.rc.End = policy.Done; c.task.stage >= 0 {
+			c.rc.Worked = e.length(c)
+		}
 	}
 	e.sched.Ended(c.rc, e.now)
 	a := c.app
@@ -111,6 +121,7 @@ func (e *engine) giveUp(c *cont) {
 func (e *engine) leave(c *cont) {
 	c.gone = true
 	a := c.app
+	e.loseInner(c)
 	last := len(a.conts) - 1
 	a.conts[last].index = c.index
 	a.conts[c.index] = a.conts[last]

@@ -78,7 +78,9 @@ type engine struct {
 	cfg    Config
 	timing Timing
 	sched  rm.Scheduler
+	tasks  rm.TaskWatcher // nil: the scheduler does not follow tasks in kept containers
 	now    unit.Time
+	ask    unit.Time // when to answer Config.Why
 	key    unit.Time // of the current event: instant and class
 	q      radix.Queue
 
@@ -92,6 +94,8 @@ type engine struct {
 	slotNumbers dense.Numbers
 	serial      int64 // of containers and of events that may be superseded
 
+	speeds *sim.Speeds // nil: all machines are equally fast
+	model  sim.Model   // what happens to attempts of tasks
 	files  *hdfs.Files // input that the workload does not locate; nil: it has no location
 	handed sim.Task    // the one being passed to the worker
 	ended  []*cont     // whose tasks the worker finished in this event
@@ -133,14 +137,19 @@ func newEngine(c Config) (*engine, error) {
 	if c.Phases != nil && len(c.Phases) != len(c.Cluster.Nodes) {
 		return nil, fmt.Errorf("%d phases of heartbeats for %d nodes", len(c.Phases), len(c.Cluster.Nodes))
 	}
-	e := &engine{cfg: c, timing: c.Timing, alone: c.Alone, line: timeline.New(c.Sample), places: newPlaces(c.Cluster)}
+	e := &engine{cfg: c, timing: c.Timing, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Sample), places: newPlaces(c.Cluster)}
 	if e.alone == nil && !c.NoAlone {
 		e.alone = sim.NewAlone(c.Cluster, sim.Model{}, c.Seed)
 	}
-	var err error
+	e.speeds, e.model = sim.NewSpeeds(c.Cluster), sim.Model{FailTask: c.FailTask, Attempts: c.Attempts, Stragglers: c.Stragglers}
+	err := e.model.CheckAttempts()
+	if err != nil {
+		return nil, err
+	}
 	if e.sched, err = c.NewScheduler(); err != nil {
 		return nil, err
 	}
+	e.tasks, _ = e.sched.(rm.TaskWatcher)
 	e.sum.FirstSubmit = -1
 	e.sum.NotModelled = e.sched.NotModelled()
 	if f, ok := e.sched.(rm.Foreseer); ok {
@@ -213,6 +222,9 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 		if now >= e.line.To {
 			e.line.Pass(now, e.sampled)
 		}
+		if now > e.ask {
+			e.explain()
+		}
 		e.now, e.key = now, ev.At
 		e.take(ev.What&kindMask, ev.What&^kindMask, int64(ev.Start))
 		for next := 0; next < len(e.ended); { // it may grow
@@ -225,6 +237,9 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 			return e.sum, e.err
 		}
 	}
+	if e.ask != unit.Never {
+		e.explain()
+	}
 	e.finish()
 	return e.sum, e.err
 }
@@ -232,11 +247,22 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 func (e *engine) take(kind, arg uint64, serial int64) {
 	switch kind {
 	case evDone:
-		if c := e.slots[arg]; c != nil && c.serial == serial && !c.gone && !c.killed {
+		if c := e.slots[arg]; c == nil || c.serial != serial || c.gone || c.killed {
+		} else if m, keeps := c.app.m.(*keptAM); c.fails && keeps {
+			if e.fail(c); c.app.life == running {
+				m.failed(c.app, c)
+			}
+		} else if c.fails {
+			e.endAt(c, e.now+e.timing.ContainerExit)
+			e.fail(c)
+		} else {
 			c.app.m.worked(c.app, c)
 		}
 	case evBegin:
-		if c := e.slots[arg]; c != nil && c.serial == serial && !c.gone && !c.killed {
+		if c := e.slots[arg]; c == nil || c.serial != serial || c.gone || c.killed || c.worked {
+		} else if m, keeps := c.app.m.(*keptAM); keeps && c.outer == nil {
+			m.up(c.app, c)
+		} else {
 			e.hand(c)
 		}
 	case evWake:

@@ -203,4 +203,6 @@ func (f *fifo) near(r *request.Row, n *rm.Node) (policy.Near, bool) {
 	return 0, false
 }
 
+func (f *fifo) Why(_ *rm.App, _ unit.Time, to []policy.Reason) []policy.Reason { return to }
+
 var _ rm.Scheduler = (*fifo)(nil)

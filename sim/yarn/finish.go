@@ -20,7 +20,7 @@ func (e *engine) finish() {
 		e.handOut(a)
 	}
 	for _, c := range e.slots {
-		if c != nil {
+		if c != nil && c.outer == nil {
 			e.record(c, -1)
 		}
 	}
@@ -61,6 +61,8 @@ func (e *engine) whyStuck(a *app) string {
 	switch {
 	case a.life == accepted && a.am == nil:
 		return "its AM gets no container (a limit on AMs: maximum-am-resource-percent, maxAMShare; or no node has room for it)"
+	case a.gathers:
+		return "its tasks start together, and it never holds enough containers at once"
 	case a.pending > 0:
 		return "the scheduler gives it no container (a limit of its queue or user, or no node has room)"
 	}

@@ -116,7 +116,7 @@ func TestTrouble(t *testing.T) {
 	wide := mr("wide", 0, 1, s, 0, 0)
 	wide.Stages[0].Ask = gb.Times(3) // allowed, and more than the node has beside the AM
 	kept := mr("kept", 0, 1, s, 0, 0)
-	kept.Keep = &workload.Keep{Ask: gb, Slots: 1, Max: 1}
+	kept.Keep = &workload.Keep{Ask: gb.Times(9), Slots: 1, Max: 1}
 	for _, c := range []struct {
 		job     *workload.Job
 		outcome sim.Outcome
@@ -125,7 +125,7 @@ func TestTrouble(t *testing.T) {
 		{big, sim.Failed, "is more than"},
 		{closed, sim.Refused, "queue closed is stopped"},
 		{wide, sim.Unfinished, "can never finish"},
-		{kept, sim.Refused, "in ideal time only"},
+		{kept, sim.Failed, "is more than"},
 	} {
 		for _, timing := range []Timing{SLS(), Hadoop()} {
 			cfg := oneNode(3)

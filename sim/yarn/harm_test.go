@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -14,7 +15,7 @@ import (
 )
 
 // ceiling is a scheduler whose queue "default" may grow to half of 24 GiB and 24 vcores, and not beyond.
-func ceiling(t testing.TB, rule steer.AMLimit, share float64) rm.Scheduler {
+func ceiling(t testing.TB, rule amlimit.Limit, share float64) rm.Scheduler {
 	t.Helper()
 	return scheduler(t, rule, fmt.Sprintf(`<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>default,other</value></property>
@@ -31,9 +32,9 @@ func ceiling(t testing.TB, rule steer.AMLimit, share float64) rm.Scheduler {
 // run. Over random batches no controller makes them slower on average by more than chance does; with the published sensor each of them does.
 func TestNoHarmAtACeiling(t *testing.T) {
 	const batches = 20
-	for _, rule := range []steer.AMLimit{steer.CapacityAM, steer.FairAM} {
+	for _, rule := range []amlimit.Limit{amlimit.Capacity, amlimit.Fair} {
 		delays := steer.AtOnce()
-		if rule == steer.FairAM {
+		if rule == amlimit.Fair {
 			delays = steer.FairFile()
 		}
 		slower := map[string]float64{} // mean makespan over that of the batch unsteered

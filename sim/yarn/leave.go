@@ -90,7 +90,7 @@ func (e *engine) amLost(a *app) {
 		e.sum.Tasks -= a.stages[i].done
 		a.stages[i].done, a.stages[i].first = 0, 0
 	}
-	a.life = submitted
+	a.life, a.failures, a.gathers = submitted, nil, false
 	e.serial++
 	a.serial = e.serial
 	e.push(e.now+e.timing.SubmitToAdded, thenLives, evAdded|uint64(a.rm.Index), a.serial)

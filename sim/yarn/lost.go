@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -31,7 +32,7 @@ func (e *engine) lose(n *node, long unit.Time) {
 	}
 	var all []*cont
 	for _, c := range e.slots {
-		if c != nil && c.node == n {
+		if c != nil && c.node == n && c.outer == nil {
 			all = append(all, c)
 		}
 	}
@@ -42,7 +43,9 @@ func (e *engine) lose(n *node, long unit.Time) {
 		}
 		e.stop(c)
 		if !c.gone {
-			e.kill(c)
+			if e.kill(c); c.killed {
+				c.rc.End = policy.Lost
+			}
 			c.lost = true
 			if c.ended < 0 {
 				c.ended = e.now

@@ -17,7 +17,9 @@ import (
 // All maps are requested at once; the number of reduces is decided after every call (reduces). A task reports its own end; its
 // container counts as held until the ResourceManager reports its end.
 //
-// Not modelled: task failures, speculation, uber jobs.
+// A map that failed is requested again anywhere, before all others (PRIORITY_FAST_FAIL_MAP).
+//
+// Not modelled: speculation, uber jobs.
 type mapReduceAM struct {
 	e       *engine
 	ledger  ledger
@@ -27,7 +29,8 @@ type mapReduceAM struct {
 	maps      []int32
 	totalMaps int64
 	waiting   mapsWaiting
-	heldMaps  int64 // containers
+	failed    []task // maps that failed and wait again, oldest first
+	heldMaps  int64  // containers
 	mapSize   unit.Resources
 
 	pending     pile   // reduces not requested
@@ -79,7 +82,7 @@ func (m *mapReduceAM) call(a *app) {
 		m.ended(a, c)
 	}
 	m.assign(a, got)
-	if m.pending.n > 0 || len(m.asked) > 0 || m.waiting.n > 0 && len(m.heldReduces) > 0 { // reduces that hold all the room may have to be killed
+	if m.pending.n > 0 || len(m.asked) > 0 || m.mapsWaiting() > 0 && len(m.heldReduces) > 0 { // reduces that hold all the room may have to be killed
 		m.reduces(a, e.sched.Headroom(&a.rm))
 	}
 }
@@ -97,7 +100,13 @@ func (m *mapReduceAM) ended(a *app, c *cont) {
 		return
 	}
 	m.heldMaps--
-	if !c.worked {
+	switch {
+	case c.worked:
+	case c.rc.End == policy.Failed:
+		m.failed = append(m.failed, c.task)
+		m.ledger.add(failedMapPriority, rm.Anywhere, a.stages[c.task.stage].src.Ask, 1)
+		m.e.want(a, 1)
+	default:
 		m.waiting.put(c.task)
 		m.ledger.task(mapPriority, &a.stages[c.task.stage], c.task.num, 1)
 		m.e.want(a, 1)
@@ -109,6 +118,14 @@ func (m *mapReduceAM) assign(a *app, got []*cont) {
 	var forMaps []*cont
 	for _, c := range got {
 		switch {
+		case c.priority == failedMapPriority && len(m.failed) > 0:
+			t := m.failed[0]
+			m.failed = m.failed[1:]
+			s := &a.stages[t.stage]
+			m.ledger.add(failedMapPriority, rm.Anywhere, s.src.Ask, -1)
+			m.heldMaps++
+			m.e.holderBuf = m.e.holders(s, t.num, m.e.holderBuf)
+			m.e.work(a, c, t, near.Level(m.e.holderBuf, m.e.places.rackOf, c.node.rm.Index))
 		case c.priority != reducePriority:
 			forMaps = append(forMaps, c)
 		case len(m.asked) == 0:
@@ -155,6 +172,9 @@ func (m *mapReduceAM) adopt(a *app, c *cont) {
 }
 
 func (m *mapReduceAM) worked(a *app, c *cont) { m.e.workDone(a, c) }
+
+// mapsWaiting is the number of maps that wait for a container.
+func (m *mapReduceAM) mapsWaiting() int64 { return m.waiting.n + int64(len(m.failed)) }
 
 // doneMaps is the number of maps that are done.
 func (m *mapReduceAM) doneMaps(a *app) (n int64) {

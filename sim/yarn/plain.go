@@ -4,6 +4,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // plainAM requests all tasks of a stage as soon as the stage may begin, each stage at its own priority, and killed ones
@@ -25,6 +26,12 @@ type plainStage struct {
 	waiting waitingPart
 	changed bool // its request is sent with the next call
 	closed  bool // likewise: it is withdrawn
+
+	// A gang gathers: its containers are held until it is complete.
+	gang  []*cont
+	since unit.Time // when the first one came
+	tries uint      // how often it was given up
+	pause unit.Time // nothing is requested before this
 }
 
 // priority of a stage's requests: earlier stages first.
@@ -46,7 +53,9 @@ func (m *plainAM) call(a *app) {
 	release := m.surplus
 	m.surplus = nil
 	if m.unmanaged {
-		release = m.due(a, release)
+		if release = m.due(a, release); a.life == ended { // a task failed too often
+			return
+		}
 	}
 	got, exited, ok := e.allocate(a, m.ask(a), release)
 	if !ok {
@@ -57,24 +66,35 @@ func (m *plainAM) call(a *app) {
 	}
 	for _, c := range got {
 		p := int(c.priority) - 1
-		if p < 0 || p >= len(m.stages) || !m.stages[p].open || m.stages[p].waiting.n == 0 {
+		if p < 0 || p >= len(m.stages) || !m.stages[p].open || m.stages[p].waiting.n <= int64(len(m.stages[p].gang)) {
 			m.surplus = append(m.surplus, c)
-			continue
+		} else if a.stages[p].src.Gang > 1 {
+			m.stages[p].gang, m.stages[p].since = append(m.stages[p].gang, c), 0
+		} else {
+			m.begin(a, c, &m.stages[p].waiting)
 		}
-		w := &m.stages[p].waiting
-		w.n--
-		if w.near == nil {
-			m.start(a, c, w.rest.take())
-			continue
+	}
+	for i := range m.stages {
+		if m.stages[i].gang != nil {
+			m.gather(a, i)
 		}
-		how, t := w.near.Best(c.node.rm.Index, c.node.rm.Rack)
-		w.near.Take(t)
-		c.near = how
-		m.start(a, c, task{w.stage, t})
 	}
 	if a.left == 0 && (m.unmanaged || a.src.Tasks() == 0) && len(m.surplus) == 0 {
 		e.over(a, sim.Finished, "")
 	}
+}
+
+// begin starts a waiting task of a stage in a container.
+func (m *plainAM) begin(a *app, c *cont, w *waitingPart) {
+	w.n--
+	if w.near == nil {
+		m.start(a, c, w.rest.take())
+		return
+	}
+	how, t := w.near.Best(c.node.rm.Index, c.node.rm.Rack)
+	w.near.Take(t)
+	c.near = how
+	m.start(a, c, task{w.stage, t})
 }
 
 // due adds to release the containers whose tasks are done.
@@ -85,9 +105,16 @@ func (m *plainAM) due(a *app, release []*cont) []*cont {
 			kept = append(kept, c)
 			continue
 		}
-		c.worked, c.rc.Done, c.rc.Worked = true, true, a.length(c.task)
-		m.e.taskDone(a, c.task)
 		release = append(release, c)
+		if c.fails {
+			m.again(a, c)
+			if m.e.fail(c); a.life == ended {
+				return nil
+			}
+			continue
+		}
+		c.worked, c.rc.End, c.rc.Worked = true, policy.Done, m.e.length(c)
+		m.e.taskDone(a, c.task)
 	}
 	clear(m.holding[len(kept):])
 	m.holding = kept
@@ -103,14 +130,21 @@ func (m *plainAM) ask(a *app) []rm.Ask {
 			s.open, s.changed = true, s.waiting.n > 0
 			m.e.want(a, s.waiting.n)
 		}
-		if s.closed && !s.open {
+		if s.pause > 0 && s.pause <= m.e.now {
+			s.pause, s.changed = 0, true
+		}
+		if s.closed && (!s.open || s.pause > 0) {
 			asks = append(asks, rm.Ask{Priority: plainPriority(i), Place: rm.Anywhere})
 		}
 		s.closed = false
-		if !s.changed || !s.open {
+		if !s.changed || !s.open || s.pause > 0 {
 			continue
 		}
 		s.changed = false
+		if src := a.stages[i].src; src.Gang > 1 { // its input may be anywhere
+			asks = append(asks, rm.Ask{Priority: plainPriority(i), Place: rm.Anywhere, Count: s.waiting.n - int64(len(s.gang)), Size: src.Ask})
+			continue
+		}
 		m.e.wishes.reset()
 		s.waiting.count(&m.e.wishes, &a.stages[i])
 		asks = append(asks, m.e.wishes.send(plainPriority(i))...)
@@ -137,17 +171,25 @@ func (m *plainAM) ended(a *app, c *cont) {
 	if m.unmanaged {
 		remove(&m.holding, c)
 	}
+	if p := int(c.priority) - 1; c.task.stage < 0 && p >= 0 && p < len(m.stages) && remove(&m.stages[p].gang, c) {
+		m.stages[p].changed = true // its gang needs another one
+	}
 	if c.task.stage < 0 || c.worked {
 		return
 	}
+	m.again(a, c)
+	if c.lost || c.rc.End == policy.Failed {
+		m.stepBack(a, c.task.stage)
+	}
+}
+
+// again makes the task of a container wait for another one.
+func (m *plainAM) again(a *app, c *cont) {
 	s := &m.stages[c.task.stage]
 	s.waiting.put(c.task)
 	s.changed = true
 	if s.open {
 		m.e.want(a, 1)
-	}
-	if c.lost {
-		m.stepBack(a, c.task.stage)
 	}
 }
 
@@ -159,6 +201,7 @@ func (m *plainAM) stepBack(a *app, lost int32) {
 			continue
 		}
 		s.open, s.closed = false, true
+		m.surplus, s.gang, s.since = append(m.surplus, s.gang...), nil, 0
 		m.e.want(a, -s.waiting.n)
 		for _, c := range a.conts {
 			if c.task.stage == int32(i) && !c.worked && !c.killed {
@@ -182,7 +225,7 @@ func (m *plainAM) start(a *app, c *cont, t task) {
 	if start := max(e.now, e.script.answer); e.cfg.Worker != nil {
 		e.beginAt(c, start)
 	} else {
-		c.end = start + a.length(t)
+		c.end = start + e.works(c)
 		e.horizon = max(e.horizon, c.end)
 	}
 	a.rec.Near[near]++
@@ -203,7 +246,7 @@ func (m *plainAM) adopt(a *app, c *cont) {
 		return
 	}
 	c.started = c.acquired
-	c.end = max(m.e.now, c.started+a.length(c.task))
+	c.end = max(m.e.now, c.started+m.e.works(c))
 	m.e.horizon = max(m.e.horizon, c.end)
 	m.holding = append(m.holding, c)
 }

@@ -14,7 +14,7 @@ func (m *mapReduceAM) reduces(a *app, headroom unit.Resources) {
 	s, ok := m.e.sched.(coresCount)
 	state := am.State{
 		Map: m.mapSize, Reduce: m.reduceSize, Headroom: headroom, Cores: ok && s.CountsCores(),
-		Maps: m.totalMaps, MapsDone: m.doneMaps(a), MapsWaiting: m.waiting.n, MapsHeld: m.heldMaps, Waited: m.e.now - m.began,
+		Maps: m.totalMaps, MapsDone: m.doneMaps(a), MapsWaiting: m.mapsWaiting(), MapsHeld: m.heldMaps, Waited: m.e.now - m.began,
 		Pending: m.pending.n, Asked: int64(len(m.asked)), ReduceHeld: int64(len(m.heldReduces)),
 	}
 	m.started = m.started || am.Reached(m.slowStart, state.MapsDone, state.Maps)

@@ -109,7 +109,7 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 	add := func(list []*cont) {
 		for _, c := range list {
 			if c.task.stage >= 0 && !c.worked && !c.killed {
-				done[sensors.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(a, c)
+				done[sensors.Side(len(a.stages[c.task.stage].src.After))] += e.workOf(c)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (e *engine) progressOf(a *app) (percent, maps float64) {
 }
 
 // workOf is the share of a task's work that is done.
-func (e *engine) workOf(a *app, c *cont) float64 {
+func (e *engine) workOf(c *cont) float64 {
 	if c.handed {
 		return e.cfg.Worker.Progress(c.slot)
 	}
@@ -133,6 +133,8 @@ func (e *engine) workOf(a *app, c *cont) float64 {
 	if ends == unit.Never {
 		return 0 // it waits for other stages
 	}
-	length := max(1, a.length(c.task))
+	length := e.length(c)
+	ends += length - e.works(c) // if it would not fail before
+	length = max(1, length)
 	return min(max(1-float64(ends-e.now)/float64(length), 0), 1)
 }

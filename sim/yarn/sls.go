@@ -32,8 +32,9 @@ type phase struct {
 
 // Priorities of requests: those of RMContainerAllocator.
 const (
-	reducePriority int32 = 10
-	mapPriority    int32 = 20
+	failedMapPriority int32 = 5
+	reducePriority    int32 = 10
+	mapPriority       int32 = 20
 )
 
 func newSLSAM(e *engine, a *app, maps, reduces []int32) *slsAM {
@@ -113,7 +114,7 @@ func (m *slsAM) start(a *app, c *cont, t task) {
 	case e.cfg.Worker != nil:
 		e.beginAt(c, e.cause())
 	default:
-		e.endAt(c, e.cause()+a.length(t))
+		e.endAt(c, e.cause()+e.works(c))
 	}
 }
 

@@ -195,7 +195,7 @@ func (e *engine) resume(a *app, c *cont) {
 		a.held = append(a.held, c)
 		return
 	}
-	e.doneAt(c, max(e.now, c.started+a.length(c.task)))
+	e.doneAt(c, max(e.now, c.started+e.works(c)))
 }
 
 // newCont records a container allocated at an instant.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -71,7 +71,7 @@ func stateAt(at unit.Time, out *seen, timing *Timing) *State {
 func TestStartFromAState(t *testing.T) {
 	timing := quick()
 	timing.NodeHeartbeat, timing.AMHeartbeat, timing.AMStart, timing.ContainerStart = 100*ms, 100*ms, 500*ms, 100*ms
-	for _, rule := range []steer.AMLimit{steer.CapacityAM, steer.FairAM} {
+	for _, rule := range []amlimit.Limit{amlimit.Capacity, amlimit.Fair} {
 		for _, managed := range []bool{true, false} {
 			jobs := stream(3, 0.95, 0.5, managed)
 			for i, j := range jobs {
@@ -127,7 +127,7 @@ func TestStartFromAState(t *testing.T) {
 
 // What is present counts against the AM limit, and is not activated again.
 func TestPresentAMsCount(t *testing.T) {
-	for _, rule := range []steer.AMLimit{steer.CapacityAM, steer.FairAM} {
+	for _, rule := range []amlimit.Limit{amlimit.Capacity, amlimit.Fair} {
 		c := Config{Cluster: cluster.Uniform(1, 1, gb.Times(10)), Timing: quick(), Seed: 1, Start: &State{At: 100 * s}}
 		for i := range 3 {
 			p := Present{Job: mr(string(rune('a'+i)), unit.Time(i)*s, 1, 100*s, 0, 0)}
@@ -164,7 +164,7 @@ func TestStateIsChecked(t *testing.T) {
 	} {
 		c := Config{
 			Cluster: cluster.Uniform(1, 1, gb.Times(10)), Timing: Hadoop(), Start: &State{At: 10 * s, Apps: []Present{p}},
-			NewScheduler: func() (rm.Scheduler, error) { return sharing(t, steer.FairAM, 1), nil }, Source: workload.Slice{}.Source(),
+			NewScheduler: func() (rm.Scheduler, error) { return sharing(t, amlimit.Fair, 1), nil }, Source: workload.Slice{}.Source(),
 		}
 		if _, err := Run(t.Context(), c); err == nil {
 			t.Errorf("%s: accepted", name)

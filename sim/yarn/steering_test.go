@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	capacityrm "github.com/yardmaster/yardmaster/policy/rm/capacity"
 	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
@@ -28,7 +29,7 @@ import (
 )
 
 // sharing is a scheduler with one queue and a share for its AMs.
-func sharing(t rapid.TB, rule steer.AMLimit, share float64) rm.Scheduler {
+func sharing(t rapid.TB, rule amlimit.Limit, share float64) rm.Scheduler {
 	t.Helper()
 	return scheduler(t, rule, fmt.Sprintf(`<configuration>
 <property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>
@@ -39,10 +40,10 @@ func sharing(t rapid.TB, rule steer.AMLimit, share float64) rm.Scheduler {
 }
 
 // scheduler is one of the two, with its own of two files.
-func scheduler(t rapid.TB, rule steer.AMLimit, capacityXML, fairXML string) (sched rm.Scheduler) {
+func scheduler(t rapid.TB, rule amlimit.Limit, capacityXML, fairXML string) (sched rm.Scheduler) {
 	t.Helper()
 	var err error
-	if rule == steer.CapacityAM {
+	if rule == amlimit.Capacity {
 		c, e := conf.ReadCapacity(strings.NewReader(capacityXML), "capacity-scheduler.xml")
 		if e != nil {
 			t.Fatal(e)
@@ -67,12 +68,12 @@ func TestSlotsOfAShare(t *testing.T) {
 	total, am := unit.Resources{Mem: 52_224, Cores: 10_000}, unit.Resources{Mem: 2048, Cores: 1}
 	for _, c := range []struct {
 		name  string
-		rule  steer.AMLimit
+		rule  amlimit.Limit
 		slots [16]int64
 	}{
-		{"fair", steer.FairAM, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
+		{"fair", amlimit.Fair, [16]int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}},
 		// Rounded up to whole minimum allocations of 1024 MiB; one AM may always start.
-		{"capacity", steer.CapacityAM, [16]int64{1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 13, 23}},
+		{"capacity", amlimit.Capacity, [16]int64{1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 13, 23}},
 	} {
 		for i, share := range []float64{0.02, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.13, 0.17, 0.20, 0.21, 0.25, 0.30, 0.50, 0.90} {
 			var jobs workload.Slice
@@ -113,7 +114,7 @@ func TestWhatASteererSees(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{10 * ms, s, 3 * s, 8 * s, 14300 * ms, 22 * s, 25800 * ms, 30 * s, 40 * s}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
-	out, sum := play(t, cfg, sharing(t, steer.CapacityAM, 0.5), mr("j", 0, 1, 10*s, 1, 5*s))
+	out, sum := play(t, cfg, sharing(t, amlimit.Capacity, 0.5), mr("j", 0, 1, 10*s, 1, 5*s))
 	if sum.Finished != 1 || out.jobs[0].Finish != 28500*ms {
 		t.Fatalf("%+v", out.jobs)
 	}
@@ -168,7 +169,7 @@ func TestPendingUnderFair(t *testing.T) {
 	l := &steertest.Looks{At: []unit.Time{s, 4 * s}}
 	cfg := oneNode(10)
 	cfg.Steerer = l
-	play(t, cfg, sharing(t, steer.FairAM, 0.5), mr("j", 0, 1, 10*s, 0, 0))
+	play(t, cfg, sharing(t, amlimit.Fair, 0.5), mr("j", 0, 1, 10*s, 0, 0))
 	if a, b := l.Seen[1].Queues[0], l.Seen[2].Queues[0]; a.Waiting != 1 || a.Running != 0 || b.Waiting != 0 || b.Running != 1 || b.AMs != gb {
 		t.Errorf("%+v, then %+v", a, b)
 	}
@@ -184,7 +185,7 @@ func TestProgressNeverFalls(t *testing.T) {
 		l := &steertest.Looks{At: at}
 		cfg := oneNode(4)
 		cfg.Timing, cfg.Steerer = timing, l
-		play(t, cfg, sharing(t, steer.CapacityAM, 0.5), mr("j", 0, 4, 5*s, 2, 4*s))
+		play(t, cfg, sharing(t, amlimit.Capacity, 0.5), mr("j", 0, 4, 5*s, 2, 4*s))
 		last := 0.0
 		for _, x := range l.Seen {
 			if len(x.Jobs) == 1 {
@@ -204,11 +205,11 @@ func TestProgressNeverFalls(t *testing.T) {
 func TestSteeringActions(t *testing.T) {
 	raise := steer.Action{Kind: steer.SetQueue, Queue: "default", Property: "maximum-am-resource-percent", Value: 0.25}
 	for _, c := range []struct {
-		rule steer.AMLimit
+		rule amlimit.Limit
 		want string
 	}{
-		{steer.FairAM, "set 0.1->0.25; move root.default; set refused; priority 0->3; ghost refused; kill refused"},
-		{steer.CapacityAM, "set 0.1->0.25; move refused; set refused; priority 0->3; ghost refused; kill refused"},
+		{amlimit.Fair, "set 0.1->0.25; move root.default; set refused; priority 0->3; ghost refused; kill refused"},
+		{amlimit.Capacity, "set 0.1->0.25; move refused; set refused; priority 0->3; ghost refused; kill refused"},
 	} {
 		l := &steertest.Looks{At: []unit.Time{10 * s, 20 * s, 100 * s}, Do: map[unit.Time][]steer.Action{10 * s: {
 			raise, {Kind: steer.MoveJob, Job: "a", Queue: "other"}, {Kind: steer.SetQueue, Queue: "nowhere", Property: "maxAMShare", Value: 0.1},
@@ -285,7 +286,7 @@ func (i idler) Step(*steer.Snapshot) ([]steer.Action, unit.Time) { return nil, i
 // Looking changes nothing: containers and jobs are the same as in a run that nobody watches.
 func TestPropertyLooksChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rule := rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.CapacityAM}).Draw(t, "rule")
+		rule := rapid.SampledFrom([]amlimit.Limit{amlimit.Fair, amlimit.Capacity}).Draw(t, "rule")
 		jobs := drawJobs(t, 3, rapid.Bool().Draw(t, "masters"))
 		cfg := Config{Cluster: cluster.Uniform(3, 1, gb.Times(10)), Timing: rapid.SampledFrom([]Timing{SLS(), Hadoop()}).Draw(t, "timing"), Seed: 7}
 		alone, sum := play(t, cfg, sharing(t, rule, 0.3), jobs...)
@@ -315,7 +316,7 @@ func (r *recording) Step(seen *steer.Snapshot) ([]steer.Action, unit.Time) {
 func TestPropertyControllersOnAYARNClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(marp.Names()).Draw(t, "controller")
-		rule := rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.CapacityAM}).Draw(t, "rule")
+		rule := rapid.SampledFrom([]amlimit.Limit{amlimit.Fair, amlimit.Capacity}).Draw(t, "rule")
 		found := rapid.SampledFrom([]float64{0.05, 0.13, 0.5, 1}).Draw(t, "found")
 		delays := rapid.SampledFrom([]steer.Delays{steer.FairFile(), steer.AtOnce(), {Queue: 20 * s}}).Draw(t, "delays")
 		delays.Sense = rapid.SampledFrom([]unit.Time{0, s, 9 * s}).Draw(t, "sense")
@@ -370,7 +371,7 @@ func TestPropertyControllersOnAYARNClock(t *testing.T) {
 func TestCutOffRunRestores(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	control, err := marp.New("cbt", marp.Defaults("cbt", "root.default").On(steer.FairAM))
+	control, err := marp.New("cbt", marp.Defaults("cbt", "root.default").On(amlimit.Fair))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +381,7 @@ func TestCutOffRunRestores(t *testing.T) {
 	}
 	sum, err := Run(ctx, Config{
 		Cluster: cluster.Uniform(3, 1, gb.Times(17)), Source: jobs.Source(), NoAlone: true, Sink: &seen{}, Timing: Hadoop(), Steerer: control, Delays: steer.FairFile(),
-		NewScheduler: func() (rm.Scheduler, error) { return sharing(t, steer.FairAM, 0.05), nil }, Progress: func(sim.Progress) { stop() },
+		NewScheduler: func() (rm.Scheduler, error) { return sharing(t, amlimit.Fair, 0.05), nil }, Progress: func(sim.Progress) { stop() },
 	})
 	if err != nil || !sum.Partial || len(sum.Receipts) < 2 {
 		t.Fatalf("%v, %+v", err, sum)

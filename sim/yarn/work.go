@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -17,9 +18,47 @@ func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 	case e.cfg.Worker != nil:
 		e.beginAt(c, c.started)
 	case a.released(t.stage):
-		e.doneAt(c, c.started+a.length(t))
+		e.doneAt(c, c.started+e.works(c))
 	default:
 		a.held = append(a.held, c)
+	}
+}
+
+// length is how long the attempt of a task in a container works on its node.
+func (e *engine) length(c *cont) unit.Time {
+	length, _ := e.straggle(c)
+	return e.speeds.Length(c.app.rates, c.node.rm.Index, length)
+}
+
+// straggle is the length of the attempt at speed 1, and its slowdown factor.
+func (e *engine) straggle(c *cont) (unit.Time, float64) {
+	s := &c.app.stages[c.task.stage]
+	return e.model.Straggle(s.src.Length.Draw(c.task.num, s.seed), e.cfg.Seed, c.app.rec.Seq, int(c.task.stage), c.key())
+}
+
+// key identifies the attempt: the task's failures count, other ends of its containers do not.
+func (c *cont) key() uint64 { return sim.AttemptKey(c.task.num, c.app.failures[c.task]) }
+
+// works is how long the attempt works until it is done, or fails.
+func (e *engine) works(c *cont) unit.Time {
+	length := e.length(c)
+	if share, fails := e.model.FailsAt(e.cfg.Seed, c.app.rec.Seq, int(c.task.stage), c.key()); fails {
+		c.fails, length = true, unit.Time(share*float64(length))
+	}
+	return length
+}
+
+// fail ends an attempt that fails. Its AM requests the task again when it learns of the container's end, unless the task has failed too often.
+func (e *engine) fail(c *cont) {
+	a := c.app
+	e.kill(c)
+	c.rc.End, c.ended = policy.Failed, e.now
+	e.progress = e.now
+	if a.failures == nil {
+		a.failures = map[task]uint16{}
+	}
+	if a.failures[c.task]++; int(a.failures[c.task]) >= e.model.Attempts {
+		e.over(a, sim.Failed, e.model.TooOften(int(c.task.stage)))
 	}
 }
 
@@ -31,17 +70,22 @@ func (e *engine) doneAt(c *cont, instant unit.Time) {
 
 // workDone counts a finished task, resumes those that waited for it, and ends the job after the last.
 func (e *engine) workDone(a *app, c *cont) {
-	c.worked, c.rc.Done, c.ended = true, true, e.now
-	c.rc.Worked = a.length(c.task)
+	c.worked, c.rc.End, c.ended = true, policy.Done, e.now
+	c.rc.Worked = e.length(c)
 	e.taskDone(a, c.task)
 	e.endAt(c, e.now+e.timing.ContainerExit)
 	if a.complete(c.task.stage) {
 		e.release(a)
 	}
 	if a.left == 0 {
-		e.horizon = max(e.horizon, e.now+e.timing.Commit)
-		e.push(e.now+e.timing.Commit, thenLives, evOver|uint64(a.rm.Index), a.serial)
+		e.commit(a)
 	}
+}
+
+// commit ends a job whose tasks are done, a little later.
+func (e *engine) commit(a *app) {
+	e.horizon = max(e.horizon, e.now+e.timing.Commit)
+	e.push(e.now+e.timing.Commit, thenLives, evOver|uint64(a.rm.Index), a.serial)
 }
 
 // release begins the work of tasks that held a container and waited for other stages.
@@ -51,7 +95,7 @@ func (e *engine) release(a *app) {
 		switch {
 		case c.gone || c.killed:
 		case a.released(c.task.stage):
-			e.doneAt(c, max(e.now, c.started)+a.length(c.task))
+			e.doneAt(c, max(e.now, c.started)+e.works(c))
 		default:
 			kept = append(kept, c)
 		}

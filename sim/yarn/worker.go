@@ -49,6 +49,9 @@ func (e *engine) bindWorker() error {
 	if w == nil {
 		return nil
 	}
+	if e.model.FailTask > 0 {
+		return sim.ErrFailingWork
+	}
 	return w.Bind(host{e})
 }
 
@@ -90,9 +93,10 @@ func (e *engine) hand(c *cont) {
 	s := &a.stages[t.stage]
 	e.holderBuf = e.holders(s, t.num, e.holderBuf)
 	c.handed = true
+	_, slow := e.straggle(c)
 	e.handed = sim.Task{
 		ID: c.slot, Stage: int(t.stage), Node: node, Near: near.Level(e.holderBuf, e.places.rackOf, node),
-		Job: a.rec.Seq, Number: t.num, Length: a.length(t), Slow: 1,
+		Job: a.rec.Seq, Number: t.num, Length: e.length(c), Slow: slow / e.speeds.Of(a.rates, node), Attempt: int(a.failures[t]),
 	}
 	e.cfg.Worker.Started(&e.handed)
 }

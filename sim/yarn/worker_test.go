@@ -57,7 +57,11 @@ func TestRemoteRead(t *testing.T) {
 		if j.Stages[0].Input = 3e6; name == "unmanaged" {
 			j.AM = unit.Resources{}
 		}
-		out, sum := play(t, Config{Cluster: c, Timing: timing, Worker: transfer.New(transfer.Options{})}, adapt.New(policy.Policy{Order: fifopolicy.New()}), j)
+		sched, err := adapt.New(policy.Policy{Order: fifopolicy.New()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, sum := play(t, Config{Cluster: c, Timing: timing, Worker: transfer.New(transfer.Options{})}, sched, j)
 		for _, r := range out.conts {
 			if r.Stage == 0 && r.Ended-r.Started != 13*s {
 				t.Errorf("%s: the map takes %v", name, r.Ended-r.Started)

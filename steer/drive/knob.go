@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 )
 
@@ -108,7 +109,7 @@ func Same(k Knob, a, b Value) bool {
 func Within(lo, hi float64) func(Knob, float64) (float64, string) {
 	return func(k Knob, v float64) (float64, string) {
 		switch {
-		case k.Kind != steer.SetQueue || !steer.IsAMShare(k.Property):
+		case k.Kind != steer.SetQueue || !amlimit.IsShare(k.Property):
 		case v < lo:
 			return lo, fmt.Sprintf("%.4g is below --min %.4g", v, lo)
 		case v > hi:

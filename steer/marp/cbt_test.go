@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -121,11 +122,11 @@ func TestDrift(t *testing.T) {
 		if y.in != in {
 			t.Fatalf("step %d: %v, want %v", i, y.in, in)
 		}
-		if got, want := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, slots.in), int64(2-i%2); got != want {
+		if got, want := amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, slots.in), int64(2-i%2); got != want {
 			t.Fatalf("step %d: slots %d (share %v), want %d", i, got, slots.in, want)
 		}
 	}
-	if got := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in); got != 2 {
+	if got := amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in); got != 2 {
 		t.Errorf("after three jobs the share of %v lets %d in", y.in, got)
 	}
 	if slots.in != 0.049 {
@@ -269,10 +270,10 @@ func TestStartedFirst(t *testing.T) {
 
 // The Capacity Scheduler takes a share at once: half the wait will do. Its knob has another name.
 func TestOnCapacity(t *testing.T) {
-	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(steer.CapacityAM) })
+	y := newYard(t, "cbt", 3, func(s *Settings) { *s = s.On(amlimit.Capacity) })
 	y.begin()
 	y.expect(Raise, 0.09, 16*sec)
-	if s := Defaults("cbt", "q"); s.On(steer.FairAM) != s {
+	if s := Defaults("cbt", "q"); s.On(amlimit.Fair) != s {
 		t.Error("the Fair Scheduler is what the source used")
 	}
 }

@@ -3,6 +3,7 @@ package marp
 import (
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -89,17 +90,17 @@ func TestLateIsNotForeign(t *testing.T) {
 func TestSlotSharesOfCapacity(t *testing.T) {
 	for _, parts := range []int64{1, 2, 3, 4, 8, 16, 32, 64, 256} {
 		for _, queue := range []int64{8 << 10, 52224, 3 << 20, 400 << 20} {
-			s := Defaults("ahead", "q").On(steer.CapacityAM)
+			s := Defaults("ahead", "q").On(amlimit.Capacity)
 			s.Minimum = unit.Resources{Mem: 6144 / parts, Cores: 1}
 			am := unit.Resources{Mem: s.Minimum.Mem * parts, Cores: 1}
-			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, am: am, share: steer.CapacityAM.Of(unit.Resources{Mem: queue}, am)}
+			v := &view{capacity: unit.Resources{Mem: queue, Cores: 1000}, am: am, share: amlimit.Capacity.Of(unit.Resources{Mem: queue}, am)}
 			c := &loop{set: s}
 			for k := int64(1); k*am.Mem < queue-am.Mem && k <= 40; k++ {
-				if got := steer.CapacityAM.Slots(v.capacity, am, s.Minimum, c.slotShare(v, k)); got != k {
+				if got := amlimit.Capacity.Slots(v.capacity, am, s.Minimum, c.slotShare(v, k)); got != k {
 					t.Errorf("minimum allocation 1/%d of an AM, queue of %d MiB: %d AMs wanted, %d let in", parts, queue, k, got)
 				}
 			}
-			if c.measure(v); steer.CapacityAM.Slots(v.capacity, am, s.Minimum, c.first(v)) != 1 {
+			if c.measure(v); amlimit.Capacity.Slots(v.capacity, am, s.Minimum, c.first(v)) != 1 {
 				t.Errorf("minimum allocation 1/%d of an AM, queue of %d MiB: it begins with %v", parts, queue, c.first(v))
 			}
 		}
@@ -131,7 +132,7 @@ func TestBelowOneAM(t *testing.T) {
 		for y.now < unit.Minute && y.in == 0.02 {
 			y.step()
 		}
-		if steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in) != 1 {
+		if amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in) != 1 {
 			t.Errorf("%s: %v in force: %v", name, y.in, y.c.Last())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -16,7 +17,7 @@ func anySettings(t *rapid.T) (string, Settings) {
 	name := rapid.SampledFrom(Names()).Draw(t, "controller")
 	s := Defaults(name, "root.default")
 	flag := func(what string) bool { return rapid.Bool().Draw(t, what) }
-	s.Limit = rapid.SampledFrom([]steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM}).Draw(t, "rule")
+	s.Limit = rapid.SampledFrom([]amlimit.Limit{amlimit.Fair, amlimit.FairV2, amlimit.Capacity}).Draw(t, "rule")
 	s.AM, s.Seed, s.Value = sourceAM, rapid.Uint64().Draw(t, "seed"), 0.25
 	s.Slots = s.Slots || flag("slots")
 	s.Service, s.Preset, s.StartedFirst, s.Strict = flag("service"), flag("preset"), flag("started first"), flag("strict")
@@ -111,7 +112,7 @@ func TestSomebodyIsLetIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"cbt", "cbtws", "cbtwat", "ahead", "kalman-mem"}).Draw(t, "controller")
 		s := Defaults(name, "root.default")
-		s.Limit, s.AM, s.Seed = steer.FairV2AM, sourceAM, rapid.Uint64().Draw(t, "seed")
+		s.Limit, s.AM, s.Seed = amlimit.FairV2, sourceAM, rapid.Uint64().Draw(t, "seed")
 		runs := rapid.Bool().Draw(t, "one runs")
 		if runs {
 			s.ForceAfter = rapid.IntRange(1, 5).Draw(t, "force")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -23,7 +24,7 @@ const (
 // source's, with Headroom; every other switch is off there.
 type Settings struct {
 	Queue   string // the queue to steer
-	Limit   steer.AMLimit
+	Limit   amlimit.Limit
 	Minimum unit.Resources // the scheduler's minimum allocation: sizes of AMs are rounded up to it
 	AM      unit.Resources // size of an AM; zero: the largest seen
 	Min     float64        // lower bound; 0: one AM's share
@@ -100,7 +101,7 @@ type Fixed struct{ Value float64 }
 // Defaults are the settings of the named controller for one queue; an unknown name has those of cbt.
 func Defaults(name, queue string) Settings {
 	s := Settings{
-		Queue: queue, Limit: steer.FairAM, Minimum: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
+		Queue: queue, Limit: amlimit.Fair, Minimum: unit.Resources{Mem: 1024, Cores: 1}, Max: 1, Headroom: true,
 		Interval: unit.Second, AfterIncrease: 30 * unit.Second, Settle: 5 * unit.Second, Warm: 10 * unit.Second,
 		MaxAge: 10 * unit.Second, TakeOver: 30 * unit.Second,
 		Idling:      Idling{IdleAbove: 15, DropFrom: 90},
@@ -117,7 +118,7 @@ func Defaults(name, queue string) Settings {
 	case "ahead":
 		s.Slots, s.Settle, s.Warm, s.AfterIncrease = true, 0, 0, 0
 	case "kalman-mem":
-		s.Limit, s.Min = steer.CapacityAM, 0.1
+		s.Limit, s.Min = amlimit.Capacity, 0.1
 		s.Interval, s.Settle, s.Warm, s.AfterIncrease = 1001*unit.Millisecond, 0, 0, 0
 	case "static":
 		s.Interval, s.Settle, s.Warm, s.AfterIncrease = 10*unit.Second, 0, 0, 0
@@ -127,7 +128,7 @@ func Defaults(name, queue string) Settings {
 
 // On adapts settings to a scheduler. Where a new share takes effect immediately, an increase only has to wait for room for an AM:
 // 15 s instead of the source's 30.
-func (s Settings) On(l steer.AMLimit) Settings {
+func (s Settings) On(l amlimit.Limit) Settings {
 	if s.Limit = l; l.AtOnce && s.AfterIncrease > 15*unit.Second {
 		s.AfterIncrease = 15 * unit.Second
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
@@ -40,7 +41,7 @@ func TestInTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := marp.Defaults("ahead", "root.default")
-	s.Limit = steer.FairAM
+	s.Limit = amlimit.Fair
 	c, err := marp.New("ahead", s)
 	if err != nil {
 		t.Fatal(err)

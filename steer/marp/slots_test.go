@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -12,12 +12,12 @@ func TestSlotTable(t *testing.T) {
 	shares := []float64{0.02, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.13, 0.17, 0.20, 0.21, 0.25, 0.30, 0.50, 0.90}
 	want := []int64{0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7, 12, 22}
 	for i, s := range shares {
-		if got := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, s); got != want[i] {
+		if got := amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, s); got != want[i] {
 			t.Errorf("share %v: %d slots, want %d", s, got, want[i])
 		}
 	}
 	for i, s := range []float64{0.05, 0.09, 0.13, 0.17, 0.21, 0.25} { // the design points hold with decimal gigabytes too
-		if got := steer.FairV2AM.Slots(unit.Resources{Mem: 51000, Cores: 51}, sourceAM, unit.Resources{}, s); got != int64(i+1) {
+		if got := amlimit.FairV2.Slots(unit.Resources{Mem: 51000, Cores: 51}, sourceAM, unit.Resources{}, s); got != int64(i+1) {
 			t.Errorf("share %v of 51000 MB: %d slots, want %d", s, got, i+1)
 		}
 	}
@@ -27,28 +27,28 @@ func TestSlotRules(t *testing.T) {
 	gib := unit.Resources{Mem: 1024, Cores: 1}
 	cases := []struct {
 		name  string
-		rule  steer.AMLimit
+		rule  amlimit.Limit
 		q, a  unit.Resources
 		share float64
 		want  int64
 	}{
-		{"fair 3 counts vcores", steer.FairAM, unit.Resources{Mem: 102400, Cores: 20}, unit.Resources{Mem: 1024, Cores: 2}, 0.2, 2},
-		{"fair 3 rounds up", steer.FairAM, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 1},
-		{"fair 2 rounds down", steer.FairV2AM, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 0},
-		{"fair has no exemption", steer.FairAM, sourceTotal, sourceAM, 0.02, 0},
-		{"capacity lets one start", steer.CapacityAM, sourceTotal, sourceAM, 0.001, 1},
-		{"capacity rounds up to the allocation", steer.CapacityAM, unit.Resources{Mem: 10240, Cores: 10}, gib, 0.11, 2},
-		{"no limit", steer.FairAM, sourceTotal, sourceAM, 1, 25},
-		{"not a number", steer.FairAM, sourceTotal, sourceAM, math.NaN(), 0},
-		{"no queue", steer.FairAM, unit.Resources{}, sourceAM, 0.5, 0},
-		{"no AM", steer.CapacityAM, sourceTotal, unit.Resources{}, 0.5, 0},
+		{"fair 3 counts vcores", amlimit.Fair, unit.Resources{Mem: 102400, Cores: 20}, unit.Resources{Mem: 1024, Cores: 2}, 0.2, 2},
+		{"fair 3 rounds up", amlimit.Fair, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 1},
+		{"fair 2 rounds down", amlimit.FairV2, unit.Resources{Mem: 10001, Cores: 100}, unit.Resources{Mem: 1001, Cores: 1}, 0.1, 0},
+		{"fair has no exemption", amlimit.Fair, sourceTotal, sourceAM, 0.02, 0},
+		{"capacity lets one start", amlimit.Capacity, sourceTotal, sourceAM, 0.001, 1},
+		{"capacity rounds up to the allocation", amlimit.Capacity, unit.Resources{Mem: 10240, Cores: 10}, gib, 0.11, 2},
+		{"no limit", amlimit.Fair, sourceTotal, sourceAM, 1, 25},
+		{"not a number", amlimit.Fair, sourceTotal, sourceAM, math.NaN(), 0},
+		{"no queue", amlimit.Fair, unit.Resources{}, sourceAM, 0.5, 0},
+		{"no AM", amlimit.Capacity, sourceTotal, unit.Resources{}, 0.5, 0},
 	}
 	for _, c := range cases {
 		if got := c.rule.Slots(c.q, c.a, gib, c.share); got != c.want {
 			t.Errorf("%s: %d slots, want %d", c.name, got, c.want)
 		}
 	}
-	if steer.FairAM.Property != "maxAMShare" || steer.FairV2AM.Property != "maxAMShare" || steer.CapacityAM.Property != "maximum-am-resource-percent" {
+	if amlimit.Fair.Property != "maxAMShare" || amlimit.FairV2.Property != "maxAMShare" || amlimit.Capacity.Property != "maximum-am-resource-percent" {
 		t.Error("a knob has the wrong name")
 	}
 }
@@ -68,9 +68,9 @@ func TestDerive(t *testing.T) {
 	// On every size of cluster the start lets exactly one in and a step exactly one more; slots are exact throughout.
 	for _, mem := range []int64{4096, 5000, 16384, 52224, 102400, 999_999, 8_000_000, 500_000_000} {
 		q := unit.Resources{Mem: mem, Cores: mem / 1024}
-		s := steer.FairV2AM.Of(q, sourceAM)
+		s := amlimit.FairV2.Of(q, sourceAM)
 		d := Derive(s)
-		slots := func(x float64) int64 { return steer.FairV2AM.Slots(q, sourceAM, unit.Resources{}, x) }
+		slots := func(x float64) int64 { return amlimit.FairV2.Slots(q, sourceAM, unit.Resources{}, x) }
 		if slots(d.Start) != 1 {
 			t.Errorf("%d MB: start %v lets %d in", mem, d.Start, slots(d.Start))
 		}
@@ -90,7 +90,7 @@ func TestDerive(t *testing.T) {
 
 func TestBaselines(t *testing.T) {
 	for want, value := range map[int64]float64{1: Derive(sourceShare).Start, 2: SlotShare(sourceShare, 2), 5: SlotShare(sourceShare, 5), 6: PRJ(sourceShare, 6)} {
-		if got := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, value); got != want {
+		if got := amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, value); got != want {
 			t.Errorf("%v lets %d in, want %d", value, got, want)
 		}
 	}

@@ -3,6 +3,7 @@ package marp
 import (
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
@@ -50,7 +51,7 @@ func (y *toy) second() {
 		y.in = y.pending[0].Value
 		y.felt, y.pending = y.felt[1:], y.pending[1:]
 	}
-	slots := steer.FairV2AM.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in)
+	slots := amlimit.FairV2.Slots(sourceTotal, sourceAM, unit.Resources{}, y.in)
 	var running int64
 	for _, j := range y.jobs {
 		if j.started && !j.over {
@@ -160,7 +161,7 @@ func TestBatches(t *testing.T) {
 	for _, name := range Names() {
 		for seed := range uint64(3) {
 			s := Defaults(name, "root.default")
-			s.AM, s.Seed, s.Value, s.Limit = sourceAM, seed, SourcePRJ, steer.FairV2AM
+			s.AM, s.Seed, s.Value, s.Limit = sourceAM, seed, SourcePRJ, amlimit.FairV2
 			run := func() (*toy, unit.Time, []string) {
 				c, err := New(name, s)
 				if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -123,7 +124,7 @@ func (v *view) size(s *Settings, seen *steer.Snapshot) {
 		}
 	}
 	if v.am.Mem > 0 {
-		v.am.Mem, v.am.Cores = steer.RoundUp(v.am.Mem, s.Minimum.Mem), max(v.am.Cores, s.Minimum.Cores)
+		v.am.Mem, v.am.Cores = amlimit.RoundUp(v.am.Mem, s.Minimum.Mem), max(v.am.Cores, s.Minimum.Cores)
 		v.share = s.Limit.Of(v.capacity, v.am)
 	}
 }

@@ -3,6 +3,7 @@ package marp
 import (
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -29,7 +30,7 @@ type fakeYard struct {
 func newYard(t testing.TB, name string, jobs int, change func(*Settings)) *fakeYard {
 	t.Helper()
 	s := Defaults(name, "root.default")
-	s.Limit, s.AM, s.Seed = steer.FairV2AM, sourceAM, 7
+	s.Limit, s.AM, s.Seed = amlimit.FairV2, sourceAM, 7
 	if name == "static" {
 		s.Value = SourcePRJ
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -293,7 +294,7 @@ func (f *facts) predicted(ctx context.Context, m *model, a Arm) ([]float64, erro
 }
 
 // settings are a controller's settings for the simulator: the same numbers that the command gets.
-func (s Size) settings(policy, scheduler string, rule steer.AMLimit) marp.Settings {
+func (s Size) settings(policy, scheduler string, rule amlimit.Limit) marp.Settings {
 	d := marp.Defaults(policy, queue).On(rule)
 	d.Minimum = unit.Resources{Mem: int64(s.MinMB), Cores: 1}
 	d.Max = 0.9

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/unit"
@@ -112,7 +112,7 @@ func TestArmsLetInWhatTheySay(t *testing.T) {
 	one, least := unit.Resources{Mem: int64(Full.ContainerMB), Cores: 1}, unit.Resources{Mem: int64(Full.MinMB), Cores: 1}
 	want := map[string]int64{"fifo": 1, "prj-2": 2, "prj": 6, "0.9": 10, "cbt": 1, "cbtws": 1, "cbtwat": 1, "ahead": 1, "kalman-mem": 1}
 	for _, a := range Full.arms(true) {
-		for _, rule := range []steer.AMLimit{steer.FairAM, steer.FairV2AM, steer.CapacityAM} {
+		for _, rule := range []amlimit.Limit{amlimit.Fair, amlimit.FairV2, amlimit.Capacity} {
 			if n := rule.Slots(q, one, least, a.Share); n != want[a.Name] && (a.Name != "0.9" || n < int64(Full.Jobs)) {
 				t.Errorf("%s, %s: %d AMs, want %d", a.Name, rule.Scheduler, n, want[a.Name])
 			}

@@ -18,7 +18,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer/marp"
 	"github.com/yardmaster/yardmaster/studies/evidence"
 	"github.com/yardmaster/yardmaster/studies/harness"
@@ -216,7 +216,7 @@ func waitsOf(d *marp.Settings) map[string]*unit.Time {
 func (s Size) waits(policy, scheduler string) map[string]time.Duration {
 	d := marp.Defaults(policy, queue)
 	if scheduler == "capacity" {
-		d = d.On(steer.CapacityAM)
+		d = d.On(amlimit.Capacity)
 	}
 	m := map[string]time.Duration{}
 	for name, v := range waitsOf(&d) {

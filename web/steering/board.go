@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -182,7 +183,7 @@ func (b *Board) Observe(e drive.Event) {
 	if e.Snapshot != nil {
 		b.see(e.Snapshot)
 	}
-	share := e.Knob.Kind == steer.SetQueue && steer.IsAMShare(e.Knob.Property) && conf.QueueNamesMatch(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
+	share := e.Knob.Kind == steer.SetQueue && amlimit.IsShare(e.Knob.Property) && conf.QueueNamesMatch(e.Knob.Queue, strings.Split(b.about.Queue, ", ")[0])
 	switch e.Kind {
 	case drive.Decided:
 		n.Sees, n.LastGood, n.Trouble = true, e.At, ""

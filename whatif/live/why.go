@@ -275,11 +275,10 @@ func (q *question) next(ctx context.Context, build func() (rm.Scheduler, error),
 	return first, beats, err
 }
 
-// explainer is implemented by YARN's own schedulers.
+// explainer is a scheduler that can be put into the state of a ResourceManager's: YARN's own.
 type explainer interface {
 	rm.Scheduler
 	rm.Recoverer
-	rm.Explainer
 	rm.Gauges
 	CountsCores() bool
 }
@@ -292,7 +291,7 @@ func fresh(build func() (rm.Scheduler, error)) (explainer, error) {
 	if x, ok := s.(explainer); ok {
 		return x, nil
 	}
-	return nil, errors.New("this scheduler explains nothing: only the CapacityScheduler and the FairScheduler do")
+	return nil, errors.New("this scheduler cannot take over what applications hold: only the CapacityScheduler and the FairScheduler can")
 }
 
 // watched notifies of every heartbeat, and whether an application got a container.

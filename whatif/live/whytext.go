@@ -13,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/whatif/reason"
 	"github.com/yardmaster/yardmaster/yarn/edit"
 )
 
@@ -82,30 +83,7 @@ func (p *page) quote(lead, words string) {
 
 // explain writes the reasons, who is ahead, what ends the wait and when, and which settings would.
 func (y *why) explain(p *page) {
-	release := "nodes report that they have room"
-	if len(y.Reasons) == 0 {
-		p.say("No limit holds it back.")
-	}
-	for i := range y.Reasons {
-		r := &y.Reasons[i]
-		if text, until := sentence(r); i == 0 {
-			release = until
-			p.say(text)
-		} else if r.Limit != "" || !r.Max.IsZero() { // else who is ahead says it
-			p.say("Besides: " + text)
-		}
-	}
-	if i := slices.IndexFunc(y.Reasons, func(r policy.Reason) bool { return r.Ahead > 0 }); i >= 0 {
-		var ahead []string
-		for _, id := range firstAhead(&y.Reasons[i]) {
-			ahead = append(ahead, term.Name(id))
-		}
-		more := ""
-		if n := y.Reasons[i].Ahead - int64(len(y.Reasons[i].Next)); n > 0 {
-			more = fmt.Sprintf(" and %d more", n)
-		}
-		p.say("Ahead of it: " + strings.Join(ahead, ", ") + more + ".")
-	}
+	release := reason.Say(p.say, y.Reasons)
 	if y.Next.Median == unit.Never {
 		p.say(fmt.Sprintf("It gets a container when %s. The simulation does not foresee when.", release))
 	} else {
@@ -125,64 +103,6 @@ func (y *why) explain(p *page) {
 		}
 		fmt.Fprintf(p, "Would start %s with: %s\n", now, term.Line(edit.Words(t.Changes)))
 	}
-}
-
-// firstAhead are the first of the applications ahead.
-func firstAhead(r *policy.Reason) []string { return r.Next[:min(r.Ahead, int64(len(r.Next)))] }
-
-// sentence says what holds an application back, and until when.
-func sentence(r *policy.Reason) (text, until string) {
-	queue, user, node := term.Name(r.Queue), term.Name(r.User), term.Name(r.Node)
-	held := fmt.Sprintf("%s of %s", amount(r.Held, r.Max), amount(r.Max, r.Max))
-	next := ""
-	if !r.Size.IsZero() {
-		next = fmt.Sprintf(", and its next container has %s", amount(r.Size, r.Max))
-	}
-	switch r.Limit {
-	case "maximum-capacity", "maxResources":
-		return fmt.Sprintf("Queue %s is at its maximum (%s): it holds %s%s.", queue, r.Limit, held, next), "a container in " + queue + " ends"
-	case "user-limit-factor", "minimum-user-limit-percent":
-		return fmt.Sprintf("User %s is at the limit of a user in %s (%s): it holds %s%s.", user, queue, r.Limit, held, next),
-			fmt.Sprintf("a container of %s in %s ends", user, queue)
-	case "maximum-am-resource-percent", "maxAMShare":
-		if user != "" {
-			return fmt.Sprintf("The AMs of user %s are at a user's limit in %s (%s): they hold %s, and this one has %s.", user, queue, r.Limit, held, amount(r.Size, r.Max)),
-				fmt.Sprintf("an application of %s in %s ends", user, queue)
-		}
-		return fmt.Sprintf("The AMs in %s are at their limit (%s): they hold %s, and this one has %s.", queue, r.Limit, held, amount(r.Size, r.Max)),
-			"an application in " + queue + " ends"
-	case "maximum-applications", "maxRunningApps":
-		owner := cmp.Or(queue, "the cluster")
-		if user != "" {
-			owner = "user " + user + " in " + owner
-		}
-		return fmt.Sprintf("There are as many applications of %s as there may be (%s): %d of %d.", owner, r.Limit, r.Count, r.MaxCount), "one of them ends"
-	case "node-locality-delay", "rack-locality-additional-delay", "locality.threshold.node", "locality.threshold.rack":
-		return fmt.Sprintf("It waits for a node that holds its data (%s): it has skipped %d of at most %d opportunities on others.", r.Limit, r.Count, r.MaxCount),
-			"such a node has room, or it has skipped enough others"
-	case policy.NodeSize:
-		return fmt.Sprintf("No node is large enough: its next container has %s, and the largest node %s.", amount(r.Size, r.Max), amount(r.Max, r.Max)), "a larger node joins"
-	case policy.NodeRoom:
-		return fmt.Sprintf("No node has room: its next container has %s, and at most %s are free on one.", amount(r.Size, r.Size), amount(r.Max, r.Size)), "a container ends"
-	case policy.Reserved:
-		if r.Ahead > 0 {
-			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", node, amount(r.Held, r.Max)), "that one has got its container"
-		}
-		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", node, amount(r.Held, r.Max), amount(r.Max, r.Max)),
-			"enough containers end on " + node
-	}
-	if r.Max.IsZero() {
-		return fmt.Sprintf("Others in %s come first.", queue), "those ahead have their containers"
-	}
-	return fmt.Sprintf("Queue %s comes first: it holds %s of its share.", queue, held), "those ahead have their containers"
-}
-
-// amount is a size, with vcores only where the limit has some.
-func amount(r, limit unit.Resources) string {
-	if limit.Cores == 0 {
-		return fmt.Sprintf("%d MiB", r.Mem)
-	}
-	return r.String()
 }
 
 // contradicts names the limit that the ResourceManager's own words are about, if no reason is.
@@ -221,7 +141,7 @@ func differs(said string, reasons []policy.Reason) string {
 
 // JSON implements Answer. An instant that no simulation reaches is null.
 func (y *why) JSON() any {
-	type reason struct {
+	type because struct {
 		Text  string   `json:"text"`
 		Until string   `json:"until"`
 		Limit string   `json:"limit"`
@@ -240,14 +160,14 @@ func (y *why) JSON() any {
 		State   string     `json:"state"`
 		Now     *time.Time `json:"now"`
 		Since   *time.Time `json:"since"`
-		Reasons []reason   `json:"reasons"`
+		Reasons []because  `json:"reasons"`
 		*jsonInterval
 		Draws       int      `json:"draws"`
 		Settings    []trial  `json:"settings"`
 		Diagnostics string   `json:"diagnostics,omitempty"`
 		Notes       []string `json:"notes,omitempty"`
 	}{
-		y.App.ID, "waiting", y.utc(y.Now), y.utc(y.App.Submitted), []reason{}, y.jsonInterval(y.Next), y.Draws, []trial{}, y.App.Diagnostics, y.noteLines(),
+		y.App.ID, "waiting", y.utc(y.Now), y.utc(y.App.Submitted), []because{}, y.jsonInterval(y.Next), y.Draws, []trial{}, y.App.Diagnostics, y.noteLines(),
 	}
 	if since, runs := y.App.Started(); runs {
 		out.State, out.Since = "running", y.utc(since)
@@ -257,9 +177,9 @@ func (y *why) JSON() any {
 	}
 	for i := range y.Reasons {
 		r := &y.Reasons[i]
-		text, until := sentence(r)
-		out.Reasons = append(out.Reasons, reason{
-			Text: term.Line(text), Until: term.Line(until), Limit: r.Limit, Queue: r.Queue, User: r.User, Node: r.Node, Ahead: r.Ahead, First: firstAhead(r),
+		text, until := reason.Sentence(r)
+		out.Reasons = append(out.Reasons, because{
+			Text: term.Line(text), Until: term.Line(until), Limit: r.Limit, Queue: r.Queue, User: r.User, Node: r.Node, Ahead: r.Ahead, First: reason.First(r),
 		})
 	}
 	for _, t := range y.Tried {

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // table identifies one of the two tables.

@@ -23,9 +23,9 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // Options supplies what the trace lacks.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 func read(paths []string, opt Options) (workload.Slice, *Reader, error) {

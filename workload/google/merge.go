@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/internal/heap"
-	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/internal/input"
 )
 
 // merge walks the events of all parts by time. A part is peeked at once at the start, for its table and

@@ -17,8 +17,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Version is the version of the format that this package writes and reads.
-const Version = "1"
+// Version is the version of the format that this package writes. It also reads version 1, which has no gangs and no named resources.
+const Version = "2"
 
 // Keys of a file's metadata. In the file they carry the prefix "yardmaster.".
 const (
@@ -63,7 +63,8 @@ const (
 	// described by a quantile table or a distribution.
 	MaxListed = 1 << 20
 
-	maxRow     = 16 << 20 // bytes of one job; always within the reader's limits
+	maxNamed   = 4 * workload.MaxStages // named resources of a job's containers
+	maxRow     = 16 << 20               // bytes of one job; always within the reader's limits
 	groupJobs  = 20_000
 	groupBytes = 64 << 20
 	// manyGroups is the number of row groups from which groups grow, to keep the footer of a very long workload small.
@@ -71,7 +72,7 @@ const (
 	manyGroupJobs = 500_000
 )
 
-var limits = parq.Limits{First: workload.MaxStages, Deeper: MaxListed}
+var limits = parq.Limits{First: maxNamed, Deeper: MaxListed}
 
 // Writer writes jobs.
 type Writer struct {
@@ -106,6 +107,9 @@ func (w *Writer) Write(j *workload.Job) error {
 	if listed > MaxListed {
 		return fmt.Errorf("writing jobs: job %s lists %d task lengths or hosts; the format takes %d: give a quantile table",
 			j.ID, listed, MaxListed)
+	}
+	if n := len(row.Named); n > maxNamed {
+		return fmt.Errorf("writing jobs: job %s asks for %d named resources; the format takes %d", j.ID, n, maxNamed)
 	}
 	for i := range row.Stages {
 		if h := row.Stages[i].Hosts; h != nil {
@@ -153,7 +157,7 @@ func (w *Writer) Close() error {
 
 // Reader reads jobs. It is a workload.Source.
 type Reader struct {
-	r    *parq.Reader[jobRow]
+	r    rows
 	name string
 	meta map[string]string // by the Meta keys
 	list []string
@@ -164,32 +168,62 @@ type Reader struct {
 
 var _ workload.Source = (*Reader)(nil)
 
+// rows are the rows of a file, of any version.
+type rows interface {
+	Next() (*jobRow, error)
+	Keys() map[string]string
+	Rows() int64
+	Close() error
+}
+
+// version1 reads rows of version 1.
+type version1 struct {
+	*parq.Reader[jobRow1]
+	row jobRow
+}
+
+func (r *version1) Next() (*jobRow, error) {
+	row, err := r.Reader.Next()
+	if err != nil {
+		return nil, err
+	}
+	r.row = jobRow(*row)
+	return &r.row, nil
+}
+
+// either takes a file of version 1 where it is not of this one.
+func either(r *parq.Reader[jobRow], err error, older func() (*parq.Reader[jobRow1], error)) (rows, error) {
+	if !errors.Is(err, parq.ErrOther) {
+		return r, err
+	}
+	old, oldErr := older()
+	if errors.Is(oldErr, parq.ErrOther) {
+		return nil, fmt.Errorf("%w: make a workload file with yardmaster import", err)
+	}
+	return &version1{Reader: old}, oldErr
+}
+
 // Open opens a workload file.
 func Open(path string) (*Reader, error) {
 	r, err := parq.Open[jobRow](path, limits)
+	all, err := either(r, err, func() (*parq.Reader[jobRow1], error) { return parq.Open[jobRow1](path, limits) })
 	if err != nil {
-		return nil, notOurs(err)
+		return nil, err
 	}
-	return newReader(r, path)
+	return newReader(all, path)
 }
 
 // NewReader reads a workload file of size bytes from src; name is used in errors.
 func NewReader(src io.ReaderAt, size int64, name string) (*Reader, error) {
 	r, err := parq.NewReader[jobRow](src, size, limits)
+	all, err := either(r, err, func() (*parq.Reader[jobRow1], error) { return parq.NewReader[jobRow1](src, size, limits) })
 	if err != nil {
-		return nil, notOurs(fmt.Errorf("reading %s: %w", name, err))
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return newReader(r, name)
+	return newReader(all, name)
 }
 
-func notOurs(err error) error {
-	if errors.Is(err, parq.ErrOther) {
-		return fmt.Errorf("%w: make a workload file with yardmaster import", err)
-	}
-	return err
-}
-
-func newReader(r *parq.Reader[jobRow], name string) (*Reader, error) {
+func newReader(r rows, name string) (*Reader, error) {
 	meta := map[string]string{}
 	for k, v := range r.Keys() {
 		if k, ok := strings.CutPrefix(k, prefix); ok {
@@ -200,8 +234,12 @@ func newReader(r *parq.Reader[jobRow], name string) (*Reader, error) {
 		_ = r.Close()
 		return nil, fmt.Errorf("reading %s: %s", name, fmt.Sprintf(text, args...))
 	}
-	if v := meta[MetaFormat]; v != Version {
-		return fail("its format is version %q and this program reads version %q: import the trace again", v, Version)
+	want := Version
+	if _, old := r.(*version1); old {
+		want = "1"
+	}
+	if v := meta[MetaFormat]; v != want {
+		return fail("its format is version %q and this program reads version %q: import the trace again", v, want)
 	}
 	out := &Reader{r: r, name: name, meta: meta}
 	for _, x := range []struct {

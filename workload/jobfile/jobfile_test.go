@@ -49,11 +49,12 @@ func read(b []byte) (workload.Slice, error) {
 // sample holds every kind of thing a job can have.
 func sample() workload.Slice {
 	ask := unit.Resources{Mem: 1024, Cores: 1}
+	gpus := ask.Add(unit.Resources{Extra: unit.Named("nvidia.com/gpu", 2)}).Add(unit.Resources{Extra: unit.Named("licence", 1)})
 	return workload.Slice{
 		{ID: "j1", Submit: 0, Stages: []workload.Stage{{Tasks: 3, Ask: ask, Length: workload.Fixed(unit.Second)}}},
 		{
 			ID: "j2", Name: "wörd count", User: "ann", Queue: "root.etl", Class: "small", Submit: 5, Priority: -3, Deadline: 99 * unit.Second,
-			AM: unit.Resources{Mem: 2048, Cores: 2},
+			AM: unit.Resources{Mem: 2048, Cores: 2, Extra: unit.Named("licence", 7)},
 			Stages: []workload.Stage{
 				{
 					Name: "map", Kind: workload.Map, Tasks: 3, Ask: ask, Input: 64 * unit.MiB,
@@ -67,7 +68,7 @@ func sample() workload.Slice {
 					Hosts:  &workload.Hosts{},
 				},
 				{
-					Kind: workload.Other, Tasks: 1 << 40, Ask: ask,
+					Kind: workload.Other, Tasks: 1 << 40, Ask: gpus, Gang: 4,
 					Length: workload.Lengths{Kind: workload.Quantiles, Values: []unit.Time{1, 5, 5, 80}},
 					After:  []workload.Edge{{From: 0, SlowStart: 1}, {From: 1, SlowStart: 1}},
 				},
@@ -75,7 +76,7 @@ func sample() workload.Slice {
 			Observed: &workload.Observed{Launch: 6, Finish: 70 * unit.Second, Outcome: "SUCCESS"},
 		},
 		{
-			ID: "j3", Submit: 5, Keep: &workload.Keep{Ask: ask, Slots: 4, Max: 10},
+			ID: "j3", Submit: 5, Keep: &workload.Keep{Ask: gpus, Slots: 4, Max: 10},
 			Stages: []workload.Stage{
 				{Tasks: 9, Length: workload.Lengths{Kind: workload.Exponential, A: 10}},
 				{Tasks: 9, Length: workload.Lengths{Kind: workload.LogNormal, A: 10, P: 1.5}},
@@ -332,13 +333,13 @@ func TestOtherFiles(t *testing.T) {
 	if err := errors.Join(w.Write([]other{{"a", 1}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	var v2 bytes.Buffer
-	w2 := parq.NewWriter[jobRow](&v2, map[string]string{"yardmaster.format": "2"})
+	var v3 bytes.Buffer
+	w2 := parq.NewWriter[jobRow](&v3, map[string]string{"yardmaster.format": "3"})
 	if err := w2.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var wide bytes.Buffer // a row with more stages than a job can have
-	w3 := parq.NewWriter[jobRow](&wide, map[string]string{"yardmaster.format": "1"})
+	w3 := parq.NewWriter[jobRow](&wide, map[string]string{"yardmaster.format": "2"})
 	if err := errors.Join(w3.Write([]jobRow{{Stages: make([]stageRow, 1_000_000)}}), w3.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func TestOtherFiles(t *testing.T) {
 		want string
 	}{
 		"another table":   {b.Bytes(), "columns are missing: name, user"},
-		"another version": {v2.Bytes(), `version "2"`},
+		"another version": {v3.Bytes(), `version "3"`},
 		"too wide":        {wide.Bytes(), "a row has 1000000 values"},
 		"empty":           {nil, "empty"},
 		"short":           {[]byte("PAR1"), "too few"},
@@ -365,6 +366,75 @@ func TestOtherFiles(t *testing.T) {
 	if _, err := Open(t.TempDir()); err == nil {
 		t.Error("a folder was opened")
 	}
+}
+
+// asVersion1 writes jobs as earlier programs did.
+func asVersion1(t testing.TB, jobs workload.Slice) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parq.NewWriter[jobRow1](&b, map[string]string{"yardmaster.format": "1"})
+	for _, j := range jobs {
+		row, _, _ := toRow(j)
+		if err := w.Write([]jobRow1{jobRow1(row)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestVersion1(t *testing.T) {
+	want := sample()
+	for _, j := range want {
+		j.AM.Extra = unit.Extra{}
+		if j.Keep != nil {
+			j.Keep.Ask.Extra = unit.Extra{}
+		}
+		for i := range j.Stages {
+			j.Stages[i].Ask.Extra, j.Stages[i].Gang = unit.Extra{}, 0
+		}
+	}
+	got, err := read(asVersion1(t, sample()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got, same); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestNamedResourcesOfTheFile(t *testing.T) {
+	good, _, _ := toRow(sample()[1])
+	for name, c := range map[string]struct {
+		edit func(*jobRow)
+		want string
+	}{
+		"a name":             {func(r *jobRow) { r.Named[0].Name = "GPU" }, "cannot name a resource"},
+		"a negative count":   {func(r *jobRow) { r.Named[0].Count = -1 }, "-1 licence is not between"},
+		"no such stage":      {func(r *jobRow) { r.Named[0].Stage = 3 }, "stage 3, which it does not have"},
+		"keeps none":         {func(r *jobRow) { r.Named[0].Stage = ofKept }, "stage -2, which it does not have"},
+		"too many names":     {func(r *jobRow) { r.Named = many(unit.MaxNames + 1) }, "more than 16 named resources"},
+		"too few gangs":      {func(r *jobRow) { r.Gangs = r.Gangs[:2] }, "2 gangs for 3 stages"},
+		"a negative gang":    {func(r *jobRow) { r.Gangs[0] = -1 }, "-1 at once"},
+		"an endless name":    {func(r *jobRow) { r.Named[0].Name = strings.Repeat("x", 1<<20) }, "longer than 64"},
+		"an absurd quantity": {func(r *jobRow) { r.Named[0].Count = math.MaxInt64 }, "is not between"},
+	} {
+		row := good
+		row.Named, row.Gangs = slices.Clone(good.Named), slices.Clone(good.Gangs)
+		c.edit(&row)
+		if _, err := fromRow(&row); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func many(n int) (all []namedRow) {
+	for i := range n {
+		all = append(all, namedRow{0, fmt.Sprint("r", i), 1})
+	}
+	return all
 }
 
 // TestDocumented keeps docs/format.md complete: it names every column.

@@ -24,6 +24,27 @@ type (
 		Stages   []stageRow   `parquet:"stages,list"`
 		Keep     *keepRow     `parquet:"keep,optional"`
 		Observed *observedRow `parquet:"observed,optional"`
+		Gangs    []int64      `parquet:"gangs,list"` // by stage; empty: no gangs
+		Named    []namedRow   `parquet:"named,list"`
+	}
+	// jobRow1 is a row of version 1, without the columns that came later.
+	jobRow1 struct {
+		ID       string       `parquet:"id"`
+		Name     string       `parquet:"name"`
+		User     string       `parquet:"user"`
+		Queue    string       `parquet:"queue"`
+		Class    string       `parquet:"class"`
+		Submit   int64        `parquet:"submit_us"`
+		Priority int64        `parquet:"priority"`
+		Deadline int64        `parquet:"deadline_us"`
+		AMMem    int64        `parquet:"master_mem_mib"`
+		AMCores  int64        `parquet:"master_cores"`
+		AMStart  int64        `parquet:"master_start_us"`
+		Stages   []stageRow   `parquet:"stages,list"`
+		Keep     *keepRow     `parquet:"keep,optional"`
+		Observed *observedRow `parquet:"observed,optional"`
+		Gangs    []int64      `parquet:"-"`
+		Named    []namedRow   `parquet:"-"`
 	}
 	stageRow struct {
 		Name   string    `parquet:"name"`
@@ -62,11 +83,23 @@ type (
 		Slots int64 `parquet:"slots"`
 		Max   int64 `parquet:"max"`
 	}
+	// namedRow is one named resource of a stage's containers, by the stage's position, of the AM's or of those that the job keeps.
+	namedRow struct {
+		Stage int32  `parquet:"stage"`
+		Name  string `parquet:"name"`
+		Count int64  `parquet:"count"`
+	}
 	observedRow struct {
 		Launch  int64  `parquet:"launch_us"`
 		Finish  int64  `parquet:"finish_us"`
 		Outcome string `parquet:"outcome"`
 	}
+)
+
+// Containers of no stage, in namedRow.
+const (
+	ofAM   = -1
+	ofKept = -2
 )
 
 // toRow also estimates the row's size in bytes and counts the elements of its inner lists.
@@ -77,9 +110,17 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 		AMMem: j.AM.Mem, AMCores: j.AM.Cores, AMStart: int64(j.AMStart),
 		Stages: make([]stageRow, len(j.Stages)),
 	}
-	size = 160 + len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue) + len(j.Class)
+	name := func(stage int, x unit.Extra) {
+		for name, n := range x.All() {
+			row.Named = append(row.Named, namedRow{int32(stage), name, n})
+			size += 16 + len(name)
+		}
+	}
+	name(ofAM, j.AM.Extra)
+	size += 160 + len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue) + len(j.Class)
 	if k := j.Keep; k != nil {
 		row.Keep = &keepRow{k.Ask.Mem, k.Ask.Cores, k.Slots, k.Max}
+		name(ofKept, k.Ask.Extra)
 	}
 	if o := j.Observed; o != nil {
 		row.Observed = &observedRow{int64(o.Launch), int64(o.Finish), o.Outcome}
@@ -111,6 +152,13 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 			size += 4 * (len(r.Hosts.Counts) + len(r.Hosts.Of))
 			longest += len(r.Hosts.Names) + len(r.Hosts.Counts) + len(r.Hosts.Of)
 		}
+		if s.Gang > 1 && row.Gangs == nil {
+			row.Gangs = make([]int64, len(j.Stages))
+		}
+		if s.Gang > 1 {
+			row.Gangs[i] = s.Gang
+		}
+		name(i, s.Ask.Extra)
 		row.Stages[i] = r
 		size += 160 + len(s.Name) + 8*len(l.Values) + 20*len(s.After)
 		listed += longest
@@ -137,7 +185,34 @@ func fromRow(row *jobRow) (*workload.Job, error) {
 			return nil, fmt.Errorf("job %s: stage %d: %w", row.ID, i, err)
 		}
 	}
+	if n := len(row.Gangs); n > 0 && n != len(j.Stages) {
+		return nil, fmt.Errorf("job %s: %d gangs for %d stages", row.ID, n, len(j.Stages))
+	}
+	for i, n := range row.Gangs {
+		j.Stages[i].Gang = n
+	}
+	for _, n := range row.Named {
+		if err := n.addTo(j); err != nil {
+			return nil, fmt.Errorf("job %s: %w", row.ID, err)
+		}
+	}
 	return j, j.Validate()
+}
+
+func (r *namedRow) addTo(j *workload.Job) (err error) {
+	var ask *unit.Resources
+	switch k := int(r.Stage); {
+	case k == ofAM:
+		ask = &j.AM
+	case k == ofKept && j.Keep != nil:
+		ask = &j.Keep.Ask
+	case k >= 0 && k < len(j.Stages):
+		ask = &j.Stages[k].Ask
+	default:
+		return fmt.Errorf("%q is a resource of stage %d, which it does not have", r.Name, k)
+	}
+	ask.Extra, err = ask.Extra.With(r.Name, r.Count)
+	return err
 }
 
 func fromStage(r *stageRow, s *workload.Stage) error {

@@ -3,7 +3,7 @@ package rumen
 import (
 	"strings"
 
-	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/internal/input"
 )
 
 // maxLayers is the maximum depth of a topology: data centre, row, rack, node and some more.

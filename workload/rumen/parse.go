@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/internal/input"
 )
 
 // maxInstant is the latest plausible time, in milliseconds since 1970: the year 5138. -1 is unknown.

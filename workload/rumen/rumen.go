@@ -31,9 +31,9 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // Limits on one job. They are far above any job that Hadoop ran, and keep a hostile file from exhausting memory.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // ReadTopology reads a Rumen topology: one tree of names whose leaves are nodes. A node's rack is the path to it without

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // maxNodes bounds the nodes of one file: several times the largest cluster there is.
@@ -133,6 +133,8 @@ func (n *nodeFile) node() error {
 			if c != 'n' {
 				n.labelled++
 			}
+		default:
+			_, err = resourceType(n.js, member, "", &node.Room.Extra)
 		}
 		return err
 	})

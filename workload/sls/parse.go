@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // parser reads one record of an SLS trace at a time into its fields.
@@ -21,6 +21,7 @@ type parser struct {
 	amType, oldType        string
 	start, end, count      int64
 	amMem, amCores         int64
+	amExtra                unit.Extra
 	delayed, opportunistic int64
 	labelled               bool
 	groupIndex             map[groupKey]int
@@ -102,10 +103,13 @@ func (p *parser) init() {
 	}
 	p.onJob = func(member []byte) error {
 		p.isJob = p.isJob || bytes.HasPrefix(member, []byte("job."))
+		if typed, err := resourceType(js, member, "am.", &p.amExtra); typed {
+			return err
+		}
 		return job.Read(member)
 	}
 	t := &p.t
-	p.onTask = input.Fields{
+	task := input.Fields{
 		"container.type": nameTo(js, &t.typ), "container.host": nameTo(js, &t.host), "container.memory-mb": size(&t.ask.Mem), "container.vcores": size(&t.ask.Cores),
 		"count": atLeast1(&t.count, MaxCount), "container.start.ms": instant(&t.start), "container.end.ms": instant(&t.end),
 		"container.duration.ms": instant(&t.duration), "duration.ms": instant(&t.duration2), "container.request.delay": js.IntTo(&t.delay, -1, maxInstant),
@@ -114,7 +118,28 @@ func (p *parser) init() {
 			t.opportunistic = s == "OPPORTUNISTIC"
 			return err
 		},
-	}.Read
+	}
+	p.onTask = func(member []byte) error {
+		if typed, err := resourceType(js, member, "container.", &t.ask.Extra); typed {
+			return err
+		}
+		return task.Read(member)
+	}
+}
+
+// resourceType reads the count of one of YARN's resource types, if the member is prefix and its name. A type is known by its namespace: yarn.io/gpu.
+func resourceType(js *input.JSON, member []byte, prefix string, x *unit.Extra) (typed bool, err error) {
+	if bytes.IndexByte(member, '/') < 0 || !bytes.HasPrefix(member, []byte(prefix)) {
+		return false, nil
+	}
+	name := string(member[len(prefix):])
+	n, ok, err := js.Int(0, unit.MaxCount)
+	if ok {
+		if *x, err = x.With(name, n); err != nil {
+			err = js.Errorf("%v", err)
+		}
+	}
+	return true, err
 }
 
 func nameTo(js *input.JSON, s *string) func() error {

@@ -5,9 +5,9 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // draws is a stream of random numbers.

@@ -16,9 +16,9 @@ import (
 	"io"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // Limits that keep a hostile file from exhausting memory.
@@ -176,7 +176,7 @@ func (r *Reader) am() unit.Resources {
 		return unit.Resources{}
 	}
 	m := r.opt.AM
-	m.Mem, m.Cores = cmp.Or(r.p.amMem, m.Mem), cmp.Or(r.p.amCores, m.Cores)
+	m.Mem, m.Cores, m.Extra = cmp.Or(r.p.amMem, m.Mem), cmp.Or(r.p.amCores, m.Cores), cmp.Or(r.p.amExtra, m.Extra)
 	return m
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 const ms = unit.Millisecond
@@ -163,6 +163,25 @@ func TestNodes(t *testing.T) {
 }
 
 // Each file is recognised as what it is and as nothing else.
+func TestResourceTypes(t *testing.T) {
+	r := NewReader(strings.NewReader(`{"job.start.ms": 0, "am.yarn.io/gpu": 1, "job.tasks": [
+		{"container.yarn.io/gpu": 2, "container.priority": 20, "duration.ms": 5}, {"duration.ms": 5}]}`), "t.json", Options{})
+	j, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.AM.Extra != unit.Named("yarn.io/gpu", 1) || len(j.Stages) != 2 || j.Stages[0].Ask.Extra != unit.Named("yarn.io/gpu", 2) || j.Stages[1].Ask.Extra != (unit.Extra{}) {
+		t.Errorf("%+v", j)
+	}
+	c, err := ReadNodes(strings.NewReader(`{"rack": "a", "nodes": [{"node": "n1", "yarn.io/gpu": 8}, {"node": "n2"}]}`), "n.json")
+	if err != nil || c.Nodes[0].Room.Extra.Of("yarn.io/gpu") != 8 || c.Nodes[1].Room.Extra != (unit.Extra{}) {
+		t.Errorf("%v, %v", c, err)
+	}
+	if _, err := ReadNodes(strings.NewReader(`{"rack": "a", "nodes": [{"node": "n1", "yarn.io/GPU": 8}]}`), "n.json"); err == nil || !strings.Contains(err.Error(), "cannot name a resource") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestSniff(t *testing.T) {
 	files := map[string]string{"testdata/jobs.json": "jobs", "testdata/nodes.json": "nodes", "testdata/synth.json": "synth", "testdata/synth-old.json": "synth"}
 	if dir := os.Getenv("YARDMASTER_TRACES"); dir != "" {

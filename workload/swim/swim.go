@@ -7,9 +7,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // Reader streams the jobs of one SWIM file, in the order of the file. It holds one line at a time.

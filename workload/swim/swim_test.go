@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 func read(t testing.TB, path string, m Model) (workload.Slice, *Reader) {

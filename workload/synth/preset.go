@@ -14,6 +14,7 @@ func Presets() []struct{ Name, About string } {
 	return []struct{ Name, About string }{
 		{"demo", "a busy afternoon in three queues (etl, adhoc, ml): six hours, about 1,500 jobs, for a cluster of 320 containers"},
 		{"facebook", "a day with the mix of Facebook in 2010: 24,000 jobs, most of one map, a few of tens of thousands"},
+		{"training", "half a day of model training: gangs of 8 to 64 GPUs beside single-GPU runs and preparation of data, for a cluster like docs/examples/gpus.yaml"},
 		{"week", "a week of 5,000 jobs in three queues (prod, batch, adhoc), with nights and a weekend, for a cluster like docs/examples/mycluster"},
 	}
 }
@@ -29,6 +30,8 @@ func Preset(name string) (Config, error) {
 		return demo(), nil
 	case "facebook":
 		return facebook(), nil
+	case "training":
+		return training(), nil
 	case "week":
 		return Config{Name: "week", Made: week, Seed: 1}, nil
 	}
@@ -73,6 +76,32 @@ func demo() Config {
 				Arrivals: &Arrivals{Kind: Poisson, Rate: perSpan(36)},
 				Stages: chain(5, Count{Kind: LogNormal, Mid: 72, Shape: 0.4, Min: 16, Max: 240},
 					workload.Lengths{Kind: workload.Pareto, A: 98 * unit.Second, P: 2.5}, 32*unit.MiB),
+			},
+		},
+	}
+}
+
+// training is made for 16 nodes of 8 GPUs and 32 vcores. Runs on one GPU each use about six tenths of the GPUs, and no node is empty for long; models are
+// trained by gangs, whose workers start together or not at all; data is prepared on processors alone.
+func training() Config {
+	const span = 12 * unit.Hour
+	perSpan := func(jobs float64) *Arrivals { return &Arrivals{Kind: Poisson, Rate: jobs / span.Seconds()} }
+	gpu := unit.Resources{Mem: 16 * 1024, Cores: 2, Extra: unit.Named("nvidia.com/gpu", 1)}
+	driver := unit.Resources{Mem: 1024, Cores: 1}
+	return Config{
+		Name: "training", Span: span, Seed: 1,
+		Classes: []Class{
+			{
+				Name: "tune", Queue: "research", Ask: gpu, AM: driver, Spread: 0.5, Users: []string{"ana", "ben", "chloe", "dev", "emil"}, Arrivals: perSpan(1000),
+				Stages: []Stage{{Name: "trial", Kind: workload.Other, Tasks: Count{Kind: BoundedPareto, Min: 1, Max: 32, Shape: 0.8}, Length: lognormal(15*unit.Minute, 0.6)}},
+			},
+			{
+				Name: "train", Queue: "models", Ask: gpu, AM: driver, Spread: 0.4, Users: []string{"ranking", "speech", "vision"}, Arrivals: perSpan(32),
+				Stages: []Stage{{Name: "worker", Kind: workload.Other, Tasks: Count{Kind: BoundedPareto, Min: 8, Max: 64, Shape: 1}, Length: workload.Fixed(unit.Hour), Gang: true}},
+			},
+			{
+				Name: "prepare", Queue: "data", Ask: unit.Resources{Mem: 4 * 1024, Cores: 1}, AM: driver, Spread: 0.3, Users: []string{"ingest"}, Arrivals: perSpan(300),
+				Stages: []Stage{{Name: "shard", Kind: workload.Map, Tasks: Count{Kind: LogNormal, Mid: 40, Shape: 0.6, Min: 4, Max: 200}, Length: lognormal(2*unit.Minute, 0.5)}},
 			},
 		},
 	}

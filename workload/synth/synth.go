@@ -58,6 +58,7 @@ type Stage struct {
 	Input     unit.Bytes // each task reads from storage
 	Shuffle   unit.Bytes // each task takes from the stage before
 	Output    unit.Bytes // each task writes to storage
+	Gang      bool       // all tasks start together
 }
 
 // MapReduce is the chain of a classic job.
@@ -270,6 +271,9 @@ func (s *Source) job(st *stream) *workload.Job {
 		stage := workload.Stage{
 			Name: shape.Name, Kind: shape.Kind, Tasks: tasks, Ask: k.Ask, Length: Stretch(shape.Length, stretch),
 			Input: shape.Input * unit.Bytes(tasks), Output: shape.Output * unit.Bytes(tasks),
+		}
+		if shape.Gang {
+			stage.Gang = tasks
 		}
 		if n := len(j.Stages); n > 0 {
 			stage.After = []workload.Edge{{From: n - 1, Shuffle: shape.Shuffle * unit.Bytes(tasks), SlowStart: shape.SlowStart}}

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
-	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"

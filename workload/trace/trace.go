@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
-	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"

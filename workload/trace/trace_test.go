@@ -16,9 +16,9 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	_ "github.com/yardmaster/yardmaster/internal/fixedseed"
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
-	"github.com/yardmaster/yardmaster/workload/input"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 )
 

@@ -154,7 +154,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("the notes do not say %q: %s", want, text)
 		}
 	}
-	c, err := clusterfile.Open(filepath.Join(o.Dir, ClusterFile))
+	c, err := clusterfile.Open(filepath.Join(o.Dir, ClusterFile), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/avro"
 
-	"github.com/yardmaster/yardmaster/workload/input"
+	"github.com/yardmaster/yardmaster/internal/input"
 )
 
 // Parser reads history files, one after the other. It keeps the last schema, which is the same in all files of a cluster,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/steer/session"
@@ -48,7 +48,7 @@ type Preparer struct {
 func Open(ctx context.Context, s Setup, change bool) (_ *Preparer, err error) {
 	p := &Preparer{Setup: s, queue: s.Yard.Queues()[0]}
 	switch {
-	case s.Yard.Limit() != steer.CapacityAM:
+	case s.Yard.Limit() != amlimit.Capacity:
 		return nil, errors.New("the ResourceManager runs the FairScheduler: only the CapacityScheduler's queues can be prepared")
 	case s.Yard.Actuator() != yard.REST:
 		return nil, errors.New("the ResourceManager keeps its scheduler's settings in a file: derive a new one with --file capacity-scheduler.xml --out FILE instead of --rm, and install it")

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/internal/input"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload/input"
 )
 
 // errStop ends a list whose consumer has stopped.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/internal/flock"
 	"github.com/yardmaster/yardmaster/internal/securefile"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -33,8 +34,8 @@ type fileKind struct {
 }
 
 var (
-	propertyFile   = fileKind{property: steer.CapacityAM.Property}
-	allocationFile = fileKind{fair: true, property: steer.FairAM.Property}
+	propertyFile   = fileKind{property: amlimit.Capacity.Property}
+	allocationFile = fileKind{fair: true, property: amlimit.Fair.Property}
 )
 
 // editedFile is a scheduler's file in which one setting is changed.
@@ -144,7 +145,7 @@ func readProperty(p *conf.Properties, queue, property string) (drive.Value, erro
 	}
 	own := keyOf(queue, property)
 	names := []string{own}
-	if property == steer.CapacityAM.Property {
+	if property == amlimit.Capacity.Property {
 		names = []string{conf.Prefix + property, own}
 	}
 	v := drive.Value{Number: capacityProperties[property].otherwise}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
@@ -353,7 +354,7 @@ func (r *restActuator) read(ctx context.Context, k drive.Knob) (drive.Value, err
 const markName = "yardmaster.journal"
 
 func markOf(property string) string {
-	if property == steer.CapacityAM.Property {
+	if property == amlimit.Capacity.Property {
 		return markName
 	}
 	return markName + "." + property

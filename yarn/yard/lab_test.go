@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
@@ -209,7 +210,7 @@ func TestLabYard(t *testing.T) {
 func labREST(t *testing.T, version string) {
 	b := up(t, hadoop.Options{Version: version, SchedulerXML: capacityXML})
 	b.open(yard.Options{CPU: "host"})
-	if b.y.Limit() != steer.CapacityAM || b.y.MinAllocation().Mem != 128 {
+	if b.y.Limit() != amlimit.Capacity || b.y.MinAllocation().Mem != 128 {
 		t.Error(b.y.Limit(), b.y.MinAllocation())
 	}
 	before, found := b.settings(), b.found()
@@ -330,7 +331,7 @@ func labFairFile(t *testing.T) {
 		t.Error(err)
 	}
 	b.open(yard.Options{CPU: "host:nice-idle", File: file})
-	if b.y.Limit() != steer.FairAM || b.y.Spacing(b.y.Knob()) != 5*time.Second {
+	if b.y.Limit() != amlimit.Fair || b.y.Spacing(b.y.Knob()) != 5*time.Second {
 		t.Error(b.y.Limit())
 	}
 	found := b.found()

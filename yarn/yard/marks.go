@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/steer"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
@@ -20,7 +20,7 @@ func Marks(p *conf.Properties) (list []drive.Mark) {
 		if !ok || x.Value == "" {
 			continue
 		}
-		m := drive.Mark{Queue: queue, Property: cmp.Or(strings.TrimPrefix(property, "."), steer.CapacityAM.Property), Journal: x.Value, Name: x.Name}
+		m := drive.Mark{Queue: queue, Property: cmp.Or(strings.TrimPrefix(property, "."), amlimit.Capacity.Property), Journal: x.Value, Name: x.Name}
 		m.Value = text(p, conf.Prefix+queue+"."+configured(m.Property), "")
 		list = append(list, m)
 	}

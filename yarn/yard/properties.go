@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -19,7 +20,7 @@ type queueProperty struct {
 
 // capacityProperties are those of the CapacityScheduler. Capacities in percent are set together, those in weights separately. If a queue's state is removed from the configuration, the queue keeps it (a stopped one stays stopped): state is changed only where the configuration has it.
 var capacityProperties = map[string]queueProperty{
-	steer.CapacityAM.Property:    {0.1, nil},
+	amlimit.Capacity.Property:    {0.1, nil},
 	steer.Capacities:             {math.NaN(), nil},
 	"weight":                     {math.NaN(), func(q *rest.Queue) float64 { return q.Weight }},
 	"maximum-capacity":           {100, func(q *rest.Queue) float64 { return q.MaxCapacity }},
@@ -29,7 +30,7 @@ var capacityProperties = map[string]queueProperty{
 }
 
 // fairProperties are those of the FairScheduler's file.
-var fairProperties = map[string]queueProperty{steer.FairAM.Property: {}, "weight": {}, "maxRunningApps": {}}
+var fairProperties = map[string]queueProperty{amlimit.Fair.Property: {}, "weight": {}, "maxRunningApps": {}}
 
 func (y *Yard) properties() map[string]queueProperty {
 	if y.capacity() {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
@@ -56,7 +57,7 @@ type Yard struct {
 	o             Options
 	paths         []string // of the steered queues, by name
 	order         []string // of the same, as given
-	limit         steer.AMLimit
+	limit         amlimit.Limit
 	minAllocation unit.Resources
 	maxPriority   int64  // of an application
 	dominant      bool   // the CapacityScheduler is known to count vcores
@@ -96,11 +97,11 @@ func New(ctx context.Context, o Options) (*Yard, error) {
 	version := versionOf(info.HadoopVersion)
 	switch {
 	case s.Type == "capacityScheduler":
-		y.limit = steer.CapacityAM
+		y.limit = amlimit.Capacity
 	case s.Type == "fairScheduler" && version < 300:
-		y.limit = steer.FairV2AM
+		y.limit = amlimit.FairV2
 	case s.Type == "fairScheduler":
-		y.limit = steer.FairAM
+		y.limit = amlimit.Fair
 	default:
 		return nil, fmt.Errorf("the ResourceManager runs the %s: only the CapacityScheduler and the FairScheduler have a share for AMs", s.Type)
 	}
@@ -204,9 +205,9 @@ func (y *Yard) may(queue string) bool {
 }
 
 // Limit is how the scheduler limits AMs.
-func (y *Yard) Limit() steer.AMLimit { return y.limit }
+func (y *Yard) Limit() amlimit.Limit { return y.limit }
 
-func (y *Yard) capacity() bool { return y.limit == steer.CapacityAM }
+func (y *Yard) capacity() bool { return y.limit == amlimit.Capacity }
 
 // MinAllocation is the scheduler's minimum allocation.
 func (y *Yard) MinAllocation() unit.Resources { return y.minAllocation }

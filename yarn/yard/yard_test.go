@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/steer/marp"
@@ -233,14 +234,14 @@ func TestSnapshotOfVersions(t *testing.T) {
 		version string
 		fair    bool
 		want    steer.Queue
-		rule    steer.AMLimit
+		rule    amlimit.Limit
 	}{
-		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
-		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15872.0 / 51224}, steer.CapacityAM},
-		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
-		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, steer.CapacityAM},
-		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, steer.FairV2AM},
-		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15668.0 / 52224}, steer.FairAM},
+		{"2.10.2", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, amlimit.Capacity},
+		{"2.7.5", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15872.0 / 51224}, amlimit.Capacity},
+		{"3.3.6", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, amlimit.Capacity},
+		{"3.5.0", false, steer.Queue{Running: 2, Waiting: 1, Containers: 5, Capacity: unit.Resources{Mem: 51224, Cores: 23}, Ceiling: unit.Resources{Mem: 51224}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 0.3}, amlimit.Capacity},
+		{"2.10.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}}, amlimit.FairV2},
+		{"3.4.2", true, steer.Queue{Running: 2, Waiting: 1, Capacity: unit.Resources{Mem: 52224, Cores: 24}, Ceiling: unit.Resources{Mem: 52224, Cores: 24}, AMs: unit.Resources{Mem: 4096, Cores: 2}, AMShare: 15668.0 / 52224}, amlimit.Fair},
 	} {
 		m := newManager(c.version, c.fair)
 		m.apps = threeApps()

@@ -49,11 +49,14 @@ func share(v, total int64) float64 {
 	return float64(v) / float64(total)
 }
 
-// Shares returns the larger and the smaller share of the cluster.
+// Shares returns the larger and the smaller share of the cluster's memory and vcores; a larger share of a named resource takes the place of the first.
 func Shares(r, cluster unit.Resources) (larger, smaller float64) {
 	m, c := share(r.Mem, cluster.Mem), share(r.Cores, cluster.Cores)
 	if m < c {
-		return c, m
+		m, c = c, m
+	}
+	if r.Extra != (unit.Extra{}) {
+		m = max(m, r.Extra.DominantShare(cluster.Extra))
 	}
 	return m, c
 }
@@ -98,7 +101,7 @@ func (c Calculator) Min(cluster, a, b unit.Resources) unit.Resources {
 	return b
 }
 
-// Fits says whether a fits into room.
+// Fits says whether a fits into room. Named resources have no limit but the nodes' own, which engines check.
 func (c Calculator) Fits(a, room unit.Resources) bool {
 	return a.Mem <= room.Mem && (c == Default || a.Cores <= room.Cores)
 }

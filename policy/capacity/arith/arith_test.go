@@ -61,6 +61,26 @@ func TestArithmetic(t *testing.T) {
 	}
 }
 
+func TestNamedShares(t *testing.T) {
+	gpus := func(m, c, n int64) unit.Resources {
+		return unit.Resources{Mem: m, Cores: c, Extra: unit.Named("gpu", n)}
+	}
+	total := gpus(102400, 100, 8)
+	for _, c := range []struct {
+		a, b unit.Resources
+		want int
+	}{
+		{gpus(1024, 1, 4), gpus(20480, 1, 1), 1}, // half of the GPUs, and a fifth of the memory
+		{gpus(1024, 1, 2), gpus(51200, 1, 1), -1},
+		{gpus(1024, 1, 2), gpus(1024, 1, 2), 0},
+		{gpus(1024, 1, 1), mb(1024), 1},
+	} {
+		if got := Dominant.Compare(total, c.a, c.b); got != c.want {
+			t.Errorf("%v to %v: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func TestUserLimit(t *testing.T) {
 	cluster := unit.Resources{Mem: 102400, Cores: 100}
 	for _, c := range []struct {

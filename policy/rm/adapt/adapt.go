@@ -14,15 +14,17 @@
 //
 // # What differs from YARN's own schedulers
 //
-// No reservations, no preemption, no rounding of sizes. AMs are limited only if the order limits them. The headroom that
-// applications see is what is free on the cluster, or what the order says (Headroomer). A timer is polled at heartbeats.
+// No reservations, no rounding of sizes. AMs are limited only if the order limits them. The headroom that applications see is what is free
+// on the cluster, or what the order says (Headroomer). A timer is polled at heartbeats. What an order claims (policy.Preemptor) is preempted in
+// a round, once a second; Policy.Shifted matters only there, because every heartbeat offers its node again.
 package adapt
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/internal/asks"
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
@@ -42,15 +44,22 @@ const lookahead = 200
 type scheduler struct {
 	policy.Policy
 	nodes   []*node // by index; nil: gone
+	racks   []int32 // by node, gone ones included
+	working []int   // nodes that are not gone, by rack
 	cluster policy.Cluster
 	largest unit.Resources // of all nodes that there were, by component
 	free    unit.Resources // on all nodes
 	apps    []*app         // by index
-	minAsk  unit.Resources // lower bound of all requests, by component
-	stale   bool           // minAsk may be too small
+	asks    asks.Set       // the smallest request of each application that waits
 	tick    unit.Time      // when the timer is due
 	nextID  int64
 	chooses bool // the order chooses among a job's stages
+
+	preemptor policy.Preemptor // nil: no preemption
+	ticked    bool             // the timer was called since the last round
+	claims    []policy.Claim
+
+	gathering gathering
 
 	// The current heartbeat.
 	offer   policy.Offer
@@ -59,6 +68,7 @@ type scheduler struct {
 	passed  int
 	granted []*rm.Container
 	try     func(*policy.Job) policy.Verdict
+	tryGang func(*policy.Job) policy.Verdict
 }
 
 type node struct {
@@ -72,7 +82,7 @@ type app struct {
 	table  request.Table
 	stages []int32 // priorities
 	live   []*rm.Container
-	minAsk unit.Resources // lower bound of its requests, by component
+	minAsk unit.Resources // lower bound of its requests, by component; asks.None: it has none
 	edges  bool           // its stages show what they pass to one another
 }
 
@@ -82,12 +92,22 @@ var (
 	_ rm.Foreseer  = (*scheduler)(nil)
 	_ rm.Networked = (*scheduler)(nil)
 	_ rm.Knobs     = steerable{}
+
+	_ rm.TaskWatcher = (*scheduler)(nil)
 )
 
-// New adapts a policy, for one run.
-func New(p policy.Policy) rm.Scheduler {
-	s := &scheduler{Policy: p, tick: unit.Never, minAsk: noAsk}
-	s.try = s.serve
+// Gives is what a policy gets behind the adapter. Blocks of input are not placed by schedulers of YARN, and what of a job runs again is its AM's
+// decision.
+const Gives = policy.Everything &^ (policy.InputPlacement | policy.Restarts)
+
+// New adapts a policy, for one run. It refuses one that needs more than a ResourceManager's scheduler has.
+func New(p policy.Policy) (rm.Scheduler, error) {
+	if err := p.Check("a YARN clock", Gives); err != nil {
+		return nil, err
+	}
+	s := &scheduler{Policy: p, tick: unit.Never, asks: asks.New()}
+	s.try, s.tryGang = s.serve, s.serveGang
+	s.preemptor, _ = p.Order.(policy.Preemptor)
 	if p.Timer != nil {
 		s.tick = 0
 	}
@@ -95,9 +115,9 @@ func New(p policy.Policy) rm.Scheduler {
 		p.Choose(storage{s})
 	}
 	if k, ok := p.Order.(policy.Knobs); ok {
-		return steerable{s, k}
+		return steerable{s, k}, nil
 	}
-	return s
+	return s, nil
 }
 
 // Notifications to the policy. The view is up to date before each call.
@@ -114,12 +134,9 @@ func (s *scheduler) started(a *app, stage int, c *rm.Container) {
 }
 
 func (s *scheduler) ended(a *app, stage int, c *rm.Container, now unit.Time) {
-	s.event = policy.Event{Now: now, Job: &a.job, Stage: stage, Size: c.Size, Held: now - c.At, Worked: c.Worked, Why: policy.Taken}
+	s.event = policy.Event{Now: now, Job: &a.job, Stage: stage, Size: c.Size, Held: now - c.At, Worked: c.Worked, Why: c.End}
 	if n := s.nodes[c.Node.Index]; n != nil {
 		s.event.Node = &n.view
-	}
-	if c.Done {
-		s.event.Why = policy.Done
 	}
 	s.Order.Ended(&s.event)
 }
@@ -143,7 +160,8 @@ func (s *scheduler) suits(a *app, stage int, near policy.Near) bool {
 // poll calls the timer if it is due.
 func (s *scheduler) poll(now unit.Time) {
 	if now >= s.tick {
-		s.tick, _ = s.Timer.Tick(now)
+		s.tick, _ = s.Timer.Tick(now) // what changes is offered with the next heartbeats
+		s.ticked = true
 	}
 }
 
@@ -151,17 +169,20 @@ func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	n.Free = n.Total
 	*dense.At(&s.nodes, n.Index) = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name, Kind: n.Kind}}
 	s.free, s.largest = s.free.Add(n.Total), s.largest.Max(n.Total)
+	*dense.At(&s.racks, n.Index) = n.Rack
+	*dense.At(&s.working, n.Rack)++
 	s.resize(now)
 }
 
 func (s *scheduler) NodeRemoved(n *rm.Node, now unit.Time) {
 	s.nodes[n.Index] = nil
 	s.free = s.free.Sub(n.Free)
+	s.working[n.Rack]--
 	s.resize(now)
 }
 
 func (s *scheduler) resize(now unit.Time) {
-	s.cluster = policy.Cluster{}
+	s.cluster = policy.Cluster{Racks: s.racks, Working: s.working}
 	for _, n := range s.nodes {
 		if n != nil {
 			s.cluster.Total, s.cluster.Max = s.cluster.Total.Add(n.rm.Total), s.cluster.Max.Max(n.rm.Total)
@@ -193,7 +214,7 @@ func (s *scheduler) Watch(n policy.Network) error { return policy.Watch(s.Place,
 
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
-	a := &app{rm: r, minAsk: noAsk, edges: s.chooses, job: policy.Job{
+	a := &app{rm: r, minAsk: asks.None, edges: s.chooses || s.preemptor != nil, job: policy.Job{
 		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Class: r.Class, Priority: r.Priority, Submitted: r.Submitted,
 		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
 	}}
@@ -202,6 +223,14 @@ func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 		for _, x := range r.Shuffles {
 			a.stage(x.From)
 			a.stage(x.To)
+		}
+	}
+	if s.preemptor != nil || r.Keeps != 0 {
+		for _, st := range r.Stages {
+			i := a.stage(st.Priority)
+			if a.job.Stages[i].Tasks = st.Tasks; r.Keeps != 0 {
+				a.job.Stages[i].Pending, a.job.Stages[i].Later = st.Tasks, st.Tasks
+			}
 		}
 	}
 	return s.arrived(a, now)
@@ -229,13 +258,13 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 // refresh updates the view of a job's requests and says whether it changed.
 func (s *scheduler) refresh(a *app) bool {
 	j := &a.job
-	pending, front, ask, minAsk := j.Pending, j.Front, j.Ask, a.minAsk
+	pending, front, ask := j.Pending, j.Front, j.Ask
 	opened := false
 	if row := a.table.First(); row != nil {
 		j.Front, j.Ask = a.stage(row.Priority), row.Size()
 	}
 	j.Want(policy.MapSlot, a.table.Len()-pending)
-	a.minAsk = noAsk
+	smallest := asks.None
 	for _, row := range a.table.Rows() {
 		if i := a.stage(row.Priority); i >= 0 {
 			st := &j.Stages[i]
@@ -244,32 +273,33 @@ func (s *scheduler) refresh(a *app) bool {
 			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
 		}
 		if row.Any() > 0 {
-			a.minAsk = a.minAsk.Min(row.Size())
+			smallest = smallest.Min(row.Size())
 		}
 	}
-	s.minAsk, s.stale = s.minAsk.Min(a.minAsk), s.stale || a.minAsk != minAsk
+	s.book(a, smallest)
 	return pending != j.Pending || front != j.Front || ask != j.Ask || opened
 }
 
-var noAsk = unit.Resources{Mem: math.MaxInt64, Cores: math.MaxInt64}
-
-// wanted says whether some request may fit into room.
-func (s *scheduler) wanted(room unit.Resources) bool {
-	if s.stale && s.minAsk.Fits(room) {
-		s.stale, s.minAsk = false, noAsk
-		for _, a := range s.apps {
-			if a != nil {
-				s.minAsk = s.minAsk.Min(a.minAsk)
-			}
-		}
+// book counts the smallest request of an application.
+func (s *scheduler) book(a *app, smallest unit.Resources) {
+	if smallest == a.minAsk {
+		return
 	}
-	return s.minAsk.Fits(room)
+	if a.minAsk != asks.None {
+		s.asks.Remove(a.minAsk)
+	}
+	if a.minAsk = smallest; smallest != asks.None {
+		s.asks.Add(smallest)
+	}
 }
 
 // stage is the number of the stage that requests at a priority.
 func (a *app) stage(priority int32) int {
 	if priority == rm.AMPriority && !a.rm.AM.IsZero() {
 		return policy.AMStage
+	}
+	if a.rm.Keeps != 0 && priority == a.rm.Keeps {
+		return policy.KeptStage
 	}
 	i := slices.Index(a.stages, priority)
 	if i < 0 {
@@ -299,7 +329,9 @@ func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 		s.release(a.live[len(a.live)-1], now)
 	}
 	s.left(a, now)
-	s.apps[r.Index], s.stale = nil, true
+	s.book(a, asks.None)
+	s.gathering.end(a)
+	s.apps[r.Index] = nil
 }
 
 func (s *scheduler) Ended(c *rm.Container, now unit.Time) {
@@ -326,11 +358,12 @@ func (s *scheduler) giveBack(c *rm.Container, now unit.Time) {
 	a.live[c.Slot], last.Slot = last, c.Slot
 	a.live = a.live[:len(a.live)-1]
 	a.job.Yield(now, c.At, c.Size)
+	s.gathering.lost(a, c)
 	stage := a.stage(c.Priority)
 	if stage >= 0 {
 		st := &a.job.Stages[stage]
 		st.Running--
-		if c.Done {
+		if c.End == policy.Done {
 			st.Done++
 			st.Worked += c.Worked
 			a.job.Done++
@@ -358,7 +391,10 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 		return nil
 	}
 	s.offer = policy.Offer{Now: now, Node: &s.node.view}
-	for s.wanted(n.Free) {
+	if s.gather(now) {
+		return s.granted
+	}
+	for s.asks.Min.Fits(n.Free) {
 		s.passed, s.node.view.Free = 0, n.Free
 		if !s.Order.Ranked(&s.offer, s.try) {
 			break
@@ -367,12 +403,13 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	return s.granted
 }
 
-// serve gives the job a container on the current node, if one of its requests suits it.
+// serve gives the job a container on the current node, if one of its requests suits it: the first, or one that may take its place (policy.Stage.Replaces; sizes
+// are those that the requests have on this node).
 func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
 	for _, row := range a.table.Rows() {
-		if row.Any() == 0 || s.chooses && a.stage(row.Priority) != s.offer.Stage {
+		if row.Any() == 0 || s.chooses && a.stage(row.Priority) != s.offer.Stage || !s.gathering.allows(a, row.Priority) {
 			continue
 		}
 		near := nearness(row, n)
@@ -440,7 +477,7 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 	s.nextID++
 	c := &rm.Container{
 		App: a.rm, Node: n, ID: s.nextID, Priority: row.Priority, Size: size, Near: near, At: s.offer.Now,
-		AM: stage == policy.AMStage, Slot: int32(len(a.live)),
+		AM: stage == policy.AMStage, Slot: int32(len(a.live)), End: policy.Taken,
 	}
 	a.live = append(a.live, c)
 	s.granted = append(s.granted, c)
@@ -449,12 +486,93 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 		a.job.Stages[stage].Running++
 	}
 	s.refresh(a)
+	s.gathering.gave(a, row, c.At)
 	a.job.Hold(c.At, size)
 	s.started(a, stage, c)
 }
 
-func (s *scheduler) Every() unit.Time          { return 0 }
-func (s *scheduler) Round(unit.Time) rm.Notice { return rm.Notice{} }
+// TaskStarted notifies the policy of a task in a kept container.
+func (s *scheduler) TaskStarted(c *rm.Container, priority int32, now unit.Time) {
+	a := s.apps[c.App.Index]
+	i := a.stage(priority)
+	st := &a.job.Stages[i]
+	st.Pending--
+	st.Later--
+	st.Running++
+	s.event = policy.Event{Now: now, Job: &a.job, Stage: i, Node: &s.nodes[c.Node.Index].view}
+	s.Order.Started(&s.event)
+}
+
+// TaskEnded notifies it of the end.
+func (s *scheduler) TaskEnded(c *rm.Container, priority int32, start, now unit.Time, why policy.End) {
+	a := s.apps[c.App.Index]
+	if a == nil || a.rm != c.App {
+		return // it has left
+	}
+	i := a.stage(priority)
+	st := &a.job.Stages[i]
+	st.Running--
+	s.event = policy.Event{Now: now, Job: &a.job, Stage: i, Held: now - start, Worked: now - start, Why: why}
+	if n := s.nodes[c.Node.Index]; n != nil {
+		s.event.Node = &n.view
+	}
+	if why == policy.Done {
+		st.Done++
+		st.Worked += now - start
+		a.job.Done++
+	} else {
+		st.Pending++
+		st.Later++
+	}
+	s.Order.Ended(&s.event)
+}
+
+// Every is a second for an order that preempts.
+func (s *scheduler) Every() unit.Time {
+	if s.preemptor == nil {
+		return 0
+	}
+	return unit.Second
+}
+
+// Round preempts what the order claims, if it has changed by itself since the last one.
+func (s *scheduler) Round(now unit.Time) (notice rm.Notice) {
+	s.poll(now)
+	if shifted := s.Shifted != nil && s.Shifted(); !shifted && !s.ticked {
+		return notice
+	}
+	s.ticked = false
+	s.claims = s.preemptor.Victims(now, s.claims[:0])
+	for i := range s.claims {
+		notice.Killed = s.preempt(&s.claims[i], now, notice.Killed)
+	}
+	return notice
+}
+
+// preempt preempts what is claimed, last allocated first, and appends it. Containers whose work has ended are about to leave anyway.
+func (s *scheduler) preempt(claim *policy.Claim, now unit.Time, to []*rm.Container) []*rm.Container {
+	a := s.apps[claim.Job.Index]
+	var list []*rm.Container
+	for _, c := range a.live {
+		if a.stage(c.Priority) == claim.Stage && c.End == policy.Taken && (claim.Node == nil || claim.Node.Index == c.Node.Index) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(x, y *rm.Container) int { return cmp.Compare(y.ID, x.ID) })
+	for _, c := range list[:min(claim.Count, int64(len(list)))] {
+		if claim.For != nil {
+			c.For = s.apps[claim.For.Index].rm
+		}
+		s.release(c, now)
+		if !c.Acquired { // its AM does not know of it, and will not request it again
+			a.table.Restore(c.Priority, c.Near, c.Node, c.Size)
+			s.refresh(a)
+			s.changed(a, now)
+		}
+		to = append(to, c)
+	}
+	return to
+}
 
 func (s *scheduler) Headroom(r *rm.App) unit.Resources {
 	if h, ok := s.Order.(Headroomer); ok {

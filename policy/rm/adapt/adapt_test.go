@@ -3,6 +3,7 @@ package adapt_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
@@ -28,7 +29,11 @@ type yard struct {
 }
 
 func newYard(t *testing.T, p policy.Policy, nodes ...unit.Resources) *yard {
-	y := &yard{t: t, Scheduler: adapt.New(p)}
+	s, err := adapt.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yard{t: t, Scheduler: s}
 	for i, total := range nodes {
 		y.nodes = append(y.nodes, &rm.Node{Index: int32(i), Rack: int32(i / 2), Name: fmt.Sprint("n", i), Total: total})
 		y.NodeAdded(y.nodes[i], 0)
@@ -150,7 +155,7 @@ func TestEnds(t *testing.T) {
 	if y.Headroom(a) != gib(4) {
 		t.Errorf("headroom %v", y.Headroom(a))
 	}
-	list[0].Launched, list[0].Done = true, true
+	list[0].Launched, list[0].End = true, policy.Done
 	list[1].Launched = true
 	y.Ended(list[0], 0)
 	if err := y.Asked(a, nil, list[1:3], 0); err != nil {
@@ -201,4 +206,110 @@ func TestKnobsAndGauges(t *testing.T) {
 	y.ask(b, anywhere(20, 4, gib(1)))
 	y.ask(b, anywhere(20, 0, gib(1)))
 	y.expect(0, "")
+}
+
+// sized notes what the order hears of the racks.
+type sized struct {
+	policy.Order
+	heard string
+}
+
+func (s *sized) Resized(now unit.Time, c policy.Cluster) {
+	s.heard = fmt.Sprint(c.Racks, c.Working)
+	s.Order.Resized(now, c)
+}
+
+func TestRacks(t *testing.T) {
+	s := &sized{Order: fifo.New()}
+	y := newYard(t, policy.Policy{Order: s, Needs: policy.Racks}, gib(1), gib(1), gib(1), gib(1))
+	for _, want := range []string{"[0 0 1 1] [2 2]", "[0 0 1 1] [1 2]", "[0 0 1 1] [2 2]"} {
+		if s.heard != want {
+			t.Errorf("racks %s, want %s", s.heard, want)
+		}
+		if want == "[0 0 1 1] [2 2]" {
+			y.NodeRemoved(y.nodes[1], 0)
+		} else {
+			y.NodeAdded(y.nodes[1], 0)
+		}
+	}
+}
+
+// What the adapter cannot give is refused.
+func TestNeeds(t *testing.T) {
+	for _, p := range []policy.Policy{
+		{Order: fifo.New(), Needs: policy.Restarts},
+		{Order: fifo.New(), Input: func(*policy.Job) (first, others []int32) { return nil, nil }},
+	} {
+		if _, err := adapt.New(p); err == nil || !strings.Contains(err.Error(), "a YARN clock cannot run this policy: it ") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// greedy claims what a test says.
+type greedy struct {
+	policy.Order
+	claims []policy.Claim
+	jobs   []*policy.Job
+}
+
+func (g *greedy) Arrived(now unit.Time, j *policy.Job) error {
+	g.jobs = append(g.jobs, j)
+	return g.Order.Arrived(now, j)
+}
+
+func (g *greedy) Victims(_ unit.Time, to []policy.Claim) []policy.Claim {
+	to = append(to, g.claims...)
+	g.claims = nil
+	return to
+}
+
+// Claims are preempted in a round after a shift or a tick: last allocated first, only on the node that is named, and none whose work is done. What the AM
+// does not know of is requested again.
+func TestClaims(t *testing.T) {
+	for _, by := range []string{"shift", "tick"} {
+		g := &greedy{Order: fifo.New()}
+		shifted := false
+		p := policy.Policy{Order: g, Shifted: func() bool { was := shifted; shifted = false; return was }}
+		if by == "tick" {
+			p.Shifted, p.Timer = nil, &ticker{}
+		}
+		y := newYard(t, p, gib(2), gib(4))
+		if y.Every() != unit.Second {
+			t.Errorf("rounds every %v", y.Every())
+		}
+		a := &rm.App{ID: "0", Stages: []rm.Stage{{Priority: 20, Tasks: 4}, {Priority: 10, Tasks: 2}}, Shuffles: []rm.Shuffle{{From: 20, To: 10}}}
+		y.seq++
+		if err := y.Added(a, 0); err != nil {
+			t.Fatal(err)
+		}
+		j := g.jobs[0]
+		if len(j.Stages) != 2 || j.Stages[0].Tasks != 4 || j.Stages[1].Tasks != 2 || len(j.Stages[1].After) != 1 {
+			t.Fatalf("stages %+v", j.Stages)
+		}
+		y.ask(a, anywhere(20, 4, gib(1)), anywhere(10, 2, gib(1)))
+		list := append(y.expect(0, "0@10:1024 any;0@10:1024 any;"), y.expect(1, "0@20:1024 any;0@20:1024 any;0@20:1024 any;0@20:1024 any;")...)
+		b := y.app()
+		for _, c := range list[:5] {
+			c.Acquired, c.Launched = true, true
+		}
+		list[3].End = policy.Done
+		g.claims = []policy.Claim{{Job: j, Stage: 0, Count: 2, Node: &policy.Node{Index: 0}}, {Job: j, Stage: 0, Count: 2, Node: &policy.Node{Index: 1}, For: g.jobs[1]}}
+		now := unit.Second
+		if by == "shift" {
+			if n := y.Round(now); len(n.Killed) > 0 {
+				t.Errorf("killed %v before the order shifts", n.Killed)
+			}
+			shifted = true
+		} else {
+			now = 5 * unit.Second
+		}
+		killed := y.Round(now).Killed
+		if !slices.Equal(killed, []*rm.Container{list[5], list[4]}) || killed[0].For != b || !killed[1].Gone {
+			t.Fatalf("by %s: killed %v", by, killed)
+		}
+		if j.Pending != 1 || j.Stages[0].Running != 2 || y.nodes[1].Free != gib(1) {
+			t.Errorf("%d pending, %d running, %v free", j.Pending, j.Stages[0].Running, y.nodes[1].Free)
+		}
+	}
 }

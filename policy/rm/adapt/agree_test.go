@@ -44,7 +44,11 @@ type once struct {
 }
 
 func newOnce(p policy.Policy) rm.Scheduler {
-	return adapt.New(policy.Policy{Order: &once{Order: p.Order, Knobs: p.Order.(policy.Knobs)}})
+	s, err := adapt.New(policy.Policy{Order: &once{Order: p.Order, Knobs: p.Order.(policy.Knobs)}})
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 func (o *once) Ranked(offer *policy.Offer, try func(*policy.Job) policy.Verdict) bool {
@@ -150,12 +154,11 @@ func (w *twins) end(a *twin, i int) {
 	a.held = append(a.held[:i:i], a.held[i+1:]...)
 	released := w.r.IntN(4) == 0 && !c[0].AM
 	w.both(func(side int, s rm.Scheduler) {
-		if released {
-			if err := s.Asked(a.app[side], nil, []*rm.Container{c[side]}, w.now()); err != nil {
-				w.fail("%v", err)
-			}
+		if !released {
+			c[side].End = policy.Done
+		} else if err := s.Asked(a.app[side], nil, []*rm.Container{c[side]}, w.now()); err != nil {
+			w.fail("%v", err)
 		}
-		c[side].Done = !released
 		s.Ended(c[side], w.now())
 	})
 }

@@ -45,7 +45,12 @@ func BenchmarkEndAndBeat(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		order := func(p policy.Policy, err error) (rm.Scheduler, error) { return adapt.New(p), err }
+		order := func(p policy.Policy, err error) (rm.Scheduler, error) {
+			if err != nil {
+				return nil, err
+			}
+			return adapt.New(p)
+		}
 		for _, k := range []struct {
 			name string
 			make func() (rm.Scheduler, error)

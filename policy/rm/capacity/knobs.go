@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -123,5 +123,5 @@ func (s *Scheduler) AMOf(r *rm.App) unit.Resources {
 	return s.apps[r.Index].am
 }
 
-// AMLimit implements steer.AMLimited.
-func (*Scheduler) AMLimit() steer.AMLimit { return steer.CapacityAM }
+// AMLimit implements amlimit.Limited.
+func (*Scheduler) AMLimit() amlimit.Limit { return amlimit.Capacity }

@@ -140,6 +140,9 @@ func (s *Scheduler) Added(r *rm.App, _ unit.Time) error {
 	if err == nil {
 		err = s.Admit(q, r.User, q.appsOf(r.User))
 	}
+	if err == nil {
+		err = rm.CheckSize(r.AM)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +179,8 @@ func (s *Scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, _ u
 	for i := range asks {
 		if ask := &asks[i]; ask.Size.Mem > s.maxA.Mem || ask.Size.Cores > s.maxA.Cores {
 			return fmt.Errorf("it asks for a container of [%v], and the largest there may be is [%v]", ask.Size, s.maxA)
+		} else if err := rm.CheckSize(ask.Size); err != nil {
+			return err
 		}
 	}
 	for _, c := range release {

@@ -269,6 +269,10 @@ func TestRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "largest") {
 		t.Errorf("a container larger than any node: %v", err)
 	}
+	gpu := unit.Resources{Mem: 1024, Cores: 1, Extra: unit.Named("gpu", 1)}
+	if err := w.s.Asked(&rm.App{Index: 0}, []rm.Ask{{Place: rm.Anywhere, Count: 1, Size: gpu}}, nil, 0); err == nil || !strings.Contains(err.Error(), "memory and vcores only") {
+		t.Errorf("a container with a GPU: %v", err)
+	}
 	if err := w.s.Added(&rm.App{Index: 1, User: "u", Queue: "a"}, 0); err == nil {
 		t.Error("the second application of a queue that takes one was let in")
 	}

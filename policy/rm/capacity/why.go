@@ -12,9 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-var _ rm.Explainer = (*Scheduler)(nil)
-
-// Why implements rm.Explainer, in the order in which the scheduler checks: the number of applications, AMs, the queues' maxima, the user's limit, the
+// Why implements rm.Scheduler, in the order in which the scheduler checks: the number of applications, AMs, the queues' maxima, the user's limit, the
 // nodes; then who comes first.
 func (s *Scheduler) Why(r *rm.App, _ unit.Time, to []policy.Reason) []policy.Reason {
 	from := len(to)
@@ -82,16 +80,16 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 	if !s.mayHold(a, &l) {
 		to = append(to, s.overUser(a, row))
 	}
-	look, near := rm.Search{Size: row.Size(), Fits: s.Calc.Fits}, false
+	look, near := policy.Search{Size: row.Size(), Fits: s.Calc.Fits}, false
 	for _, n := range s.nodes {
 		if n == nil {
 			continue
 		}
-		var by *rm.App
+		by, own := "", false
 		if n.reservation != nil {
-			by = n.reservation.a.App
+			by, own = n.reservation.a.ID, n.reservation.a == a
 		}
-		if kept && by != a.App {
+		if kept && !own {
 			continue
 		}
 		inRack, _ := row.At(rm.OnRack(n.Rack))
@@ -102,7 +100,7 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 				size, allowed = row.SizeAt(near, n.Node), true
 			}
 		}
-		if by == a.App {
+		if own {
 			r := n.reservation.row
 			i := slices.IndexFunc(localities[:], func(near policy.Near) bool { return near == policy.OffRack || s.mayBe(r, n.Node, near) })
 			size, allowed, look.Full = r.SizeAt(localities[i], n.Node), true, false
@@ -110,7 +108,7 @@ func (s *Scheduler) why(a *app, to []policy.Reason) []policy.Reason {
 			back, ok := s.exchange(a, row, size, &l)
 			look.Full = full || !ok || !s.granted(a, size, back)
 		}
-		look.Offer(n.Node, size, by, by == a.App, allowed)
+		look.Offer(&policy.Node{Name: n.Name, Total: n.Total, Free: n.Free}, size, by, own, allowed)
 	}
 	locality := policy.Reason{Limit: "node-locality-delay", Count: row.Missed, MaxCount: s.rackAfter()}
 	if !near {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/rm"
-	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -53,5 +53,5 @@ func (s *scheduler) SetQueue(name, property string, value float64, now unit.Time
 	return old, nil
 }
 
-// AMLimit implements steer.AMLimited.
-func (*scheduler) AMLimit() steer.AMLimit { return steer.FairAM }
+// AMLimit implements amlimit.Limited.
+func (*scheduler) AMLimit() amlimit.Limit { return amlimit.Fair }

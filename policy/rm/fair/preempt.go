@@ -44,6 +44,7 @@ func (s *scheduler) preempt(a *app, now unit.Time) {
 			n := s.nodes[v.containers[0].Node.Index]
 			room := unit.Resources{}
 			for _, c := range v.containers {
+				c.For = a.app
 				x := s.apps[c.App.Index]
 				x.marked = x.marked.Add(c.Size)
 				room = room.Add(c.Size)

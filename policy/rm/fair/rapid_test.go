@@ -104,8 +104,8 @@ func (w *world) step(t *rapid.T, step int) {
 		w.now += 500 * ms
 		notice := w.s.Round(w.now)
 		for _, c := range notice.Killed {
-			if !c.Gone {
-				t.Fatalf("a killed container is still charged")
+			if !c.Gone || c.For == nil {
+				t.Fatalf("a killed container is still charged, or serves nobody")
 			}
 		}
 		for _, q := range w.s.Queues {

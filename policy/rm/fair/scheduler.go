@@ -151,6 +151,9 @@ func (s *scheduler) resized(now unit.Time) {
 func (s *scheduler) Added(a *rm.App, now unit.Time) error {
 	s.now = now
 	q, err := s.Place(a.ID, a.User, a.Queue)
+	if err == nil {
+		err = rm.CheckSize(a.AM)
+	}
 	if err != nil {
 		return err
 	}
@@ -187,6 +190,9 @@ func (s *scheduler) Asked(ref *rm.App, asks []rm.Ask, release []*rm.Container, n
 	most := s.maximum()
 	for i := range asks {
 		size := asks[i].Size
+		if err := rm.CheckSize(size); err != nil {
+			return err
+		}
 		if !size.Fits(most) {
 			return fmt.Errorf("application %s asks for a container of %v: at most %v are given", ref.ID, size, most)
 		}

@@ -8,9 +8,7 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-var _ rm.Explainer = (*scheduler)(nil)
-
-// Why implements rm.Explainer, in the order in which the scheduler checks: the number of running applications, AMs, the queues' maxima, the nodes; then
+// Why implements rm.Scheduler, in the order in which the scheduler checks: the number of running applications, AMs, the queues' maxima, the nodes; then
 // who comes first.
 func (s *scheduler) Why(ref *rm.App, _ unit.Time, to []policy.Reason) []policy.Reason {
 	if int(ref.Index) >= len(s.apps) || s.apps[ref.Index] == nil || s.apps[ref.Index].app != ref {
@@ -33,20 +31,20 @@ func (s *scheduler) Why(ref *rm.App, _ unit.Time, to []policy.Reason) []policy.R
 	}
 	again := *row // a check of locality may relax it
 	level := s.level(&again)
-	look := rm.Search{Size: size, Fits: unit.Resources.Fits}
+	look := policy.Search{Size: size, Fits: unit.Resources.Fits}
 	for _, n := range s.nodes {
 		if n == nil {
 			continue
 		}
 		near, allowed := nearAt(row, n, level)
-		size, by := row.SizeAt(near, n.Node), (*rm.App)(nil)
+		size, by, own := row.SizeAt(near, n.Node), "", n.kept.app == a
 		if n.kept.app != nil {
-			by = n.kept.app.app
+			by = n.kept.app.app.ID
 		}
-		if by == ref {
+		if own {
 			size, allowed = n.kept.size, true
 		}
-		look.Offer(n.Node, size, by, by == ref, allowed)
+		look.Offer(&policy.Node{Name: n.Name, Total: n.Total, Free: n.Free}, size, by, own, allowed)
 	}
 	locality := policy.Reason{Limit: "locality.threshold.node", Count: again.Missed, MaxCount: int64(s.relaxAfter(level))}
 	if level == policy.RackLocal {

@@ -190,10 +190,12 @@ func (n *Tasks) Any() (policy.Near, int64) {
 // Take marks a task as no longer waiting.
 func (n *Tasks) Take(t int64) { n.isTaken[t/64] |= 1 << uint(t%64) }
 
-// Put makes a task wait again. It happens only when a container is lost, so the scan of places simply restarts.
-func (n *Tasks) Put(t int64) {
-	n.isTaken[t/64] &^= 1 << uint(t%64)
-	n.next = min(n.next, t)
+// Put makes tasks wait again. It happens only when a container is lost or a gang finds too little room, so the scan of places simply restarts.
+func (n *Tasks) Put(tasks ...int64) {
+	for _, t := range tasks {
+		n.isTaken[t/64] &^= 1 << uint(t%64)
+		n.next = min(n.next, t)
+	}
 	copy(n.Nodes.next, n.Nodes.start)
 	copy(n.Racks.next, n.Racks.start)
 	clear(n.Nodes.skip)

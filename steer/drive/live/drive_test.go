@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	. "github.com/yardmaster/yardmaster/steer/drive"
 	"github.com/yardmaster/yardmaster/unit"
@@ -895,7 +896,7 @@ func TestOnlyWhatIsAllowed(t *testing.T) {
 	w.at(17*time.Second, func() { w.readErr = nil })
 	needs := steer.Needs{Priority: true}
 	err := w.drive(w.until(20*time.Second), p, func(o *Options) {
-		o.Allow = func(k Knob) error { return needs.Allow(k.Kind, k.Property, steer.FairAM) }
+		o.Allow = func(k Knob) error { return needs.Allow(k.Kind, k.Property, amlimit.Fair) }
 	})
 	w.lastly(err, "")
 	w.wrote("5.000")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/steer"
@@ -88,7 +89,7 @@ func (r *replay) InForce(_ context.Context, _ drive.Knob, v drive.Value) (bool, 
 func controller(t *testing.T, name string) *recorder {
 	t.Helper()
 	s := marp.Defaults(name, "root.default")
-	s.Limit, s.Preset, s.Seed, s.Value = steer.FairAM, true, 3, 0.25
+	s.Limit, s.Preset, s.Seed, s.Value = amlimit.Fair, true, 3, 0.25
 	c, err := marp.New(name, s)
 	if err != nil {
 		t.Fatal(err)

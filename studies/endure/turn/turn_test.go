@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 )
 
@@ -31,7 +32,7 @@ func TestTurnsToAndFro(t *testing.T) {
 		}
 	}
 	for _, property := range properties {
-		if err := Entry.Needs.Allow(steer.SetQueue, property, steer.AMLimit{}); err != nil {
+		if err := Entry.Needs.Allow(steer.SetQueue, property, amlimit.Limit{}); err != nil {
 			t.Error(err)
 		}
 	}

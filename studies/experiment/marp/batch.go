@@ -9,6 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/policy/capacity"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/run"
@@ -40,8 +41,8 @@ func (s Scheduler) String() string {
 }
 
 // Rule is its AM limit.
-func (s Scheduler) Rule() steer.AMLimit {
-	return [...]steer.AMLimit{steer.FairV2AM, steer.CapacityAM, steer.FairAM}[s]
+func (s Scheduler) Rule() amlimit.Limit {
+	return [...]amlimit.Limit{amlimit.FairV2, amlimit.Capacity, amlimit.Fair}[s]
 }
 
 // Delays are the delays until a changed share takes effect.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
@@ -212,7 +213,7 @@ func zeroDelay(ctx context.Context, seed uint64, m x.Metrics) error {
 		fast := b.diskless(1).batch(six, seed).under("cbt", Fair)
 		for name, batch := range map[string]Batch{
 			"prj": b.batch(six, seed).under("prj", Fair), "cbt": cbt, "zero": cbt.undelayed(), "fast-cbt": fast, "fast-zero": fast.undelayed(),
-			"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(steer.CapacityAM); s.Limit = steer.FairV2AM }),
+			"zero-15": cbt.undelayed().with(func(s *control.Settings) { *s = s.On(amlimit.Capacity); s.Limit = amlimit.FairV2 }),
 		} {
 			o, err := batch.Play(ctx, seed)
 			if err != nil {
@@ -259,7 +260,7 @@ func onCapacity(ctx context.Context, seed uint64, m x.Metrics) error {
 }
 
 func (b *bench) quicker(name string, seed uint64) Batch {
-	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(steer.CapacityAM) })
+	return b.batch(six, seed).under(name, Capacity).with(func(s *control.Settings) { *s = s.On(amlimit.Capacity) })
 }
 
 // time runs a batch and records its makespan.
@@ -276,7 +277,7 @@ func (b Batch) time(ctx context.Context, seed uint64, m x.Metrics, name string) 
 type once struct {
 	at    unit.Time
 	value float64
-	rule  steer.AMLimit
+	rule  amlimit.Limit
 	done  bool
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
 	x "github.com/yardmaster/yardmaster/studies/experiment"
@@ -69,7 +70,7 @@ func TestProbesFeelEverySetting(t *testing.T) {
 		change func(*Batch)
 	}{
 		"share":              {[]string{"prj"}, func(b *Batch) { b.Share = control.SlotShare(amShare(), 3) }},
-		"scheduler":          {steered, func(b *Batch) { b.Scheduler, b.Settings.Limit = Capacity, steer.CapacityAM }},
+		"scheduler":          {steered, func(b *Batch) { b.Scheduler, b.Settings.Limit = Capacity, amlimit.Capacity }},
 		"delay of changes":   {steered, func(b *Batch) { b.Delays = &steer.Delays{} }},
 		"nodes":              {compared, func(b *Batch) { b.Nodes-- }},
 		"memory of a node":   {compared, func(b *Batch) { b.Node.Mem /= 2 }},

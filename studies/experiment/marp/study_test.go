@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/policy/amlimit"
 	"github.com/yardmaster/yardmaster/steer"
 	control "github.com/yardmaster/yardmaster/steer/marp"
 	x "github.com/yardmaster/yardmaster/studies/experiment"
@@ -156,7 +157,7 @@ func TestPredict(t *testing.T) {
 		}
 	}
 	p.Work = append(p.Work, work)
-	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(steer.CapacityAM)
+	p.Controller, p.Settings = "cbtws", control.Defaults("cbtws", Queue).On(amlimit.Capacity)
 	p.Share, p.Delays = 0.13, &steer.Delays{}
 	if all, err = Predict(context.Background(), p, []uint64{1}); err != nil || len(all[0].Jobs) != 2 {
 		t.Errorf("%v", err)

@@ -1,4 +1,6 @@
-package steer
+// Package amlimit is the arithmetic of the limits that schedulers put on AMs: what a queue's share for them allows. Schedulers publish theirs;
+// steering policies compute with it.
+package amlimit
 
 import (
 	"math"
@@ -6,9 +8,9 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
-// AMLimit describes how a scheduler limits the AMs of a queue to a share of it: the knob's name, and the arithmetic from a share to a
+// Limit describes how a scheduler limits the AMs of a queue to a share of it: the knob's name, and the arithmetic from a share to a
 // number of AMs. An engine publishes its own; a policy uses it and never asks which scheduler it runs on.
-type AMLimit struct {
+type Limit struct {
 	Scheduler string // for people
 	Property  string // the knob: a property of a queue
 	Cores     bool   // vcores must fit as well as memory
@@ -19,22 +21,22 @@ type AMLimit struct {
 
 // The limits of YARN's schedulers.
 var (
-	FairAM     = AMLimit{Scheduler: "Fair Scheduler", Property: "maxAMShare", Cores: true}
-	FairV2AM   = AMLimit{Scheduler: "Fair Scheduler of Hadoop 2", Property: "maxAMShare", Down: true}
-	CapacityAM = AMLimit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
+	Fair     = Limit{Scheduler: "Fair Scheduler", Property: "maxAMShare", Cores: true}
+	FairV2   = Limit{Scheduler: "Fair Scheduler of Hadoop 2", Property: "maxAMShare", Down: true}
+	Capacity = Limit{Scheduler: "Capacity Scheduler", Property: "maximum-am-resource-percent", Whole: true, AtOnce: true}
 )
 
-// IsAMShare reports whether a property of a queue is the AM share of any scheduler.
-func IsAMShare(property string) bool {
-	return property == FairAM.Property || property == CapacityAM.Property
+// IsShare reports whether a property of a queue is the AM share of any scheduler.
+func IsShare(property string) bool {
+	return property == Fair.Property || property == Capacity.Property
 }
 
-// AMLimited is implemented by schedulers that have such a limit.
-type AMLimited interface{ AMLimit() AMLimit }
+// Limited is implemented by schedulers that have such a limit.
+type Limited interface{ AMLimit() Limit }
 
 // Slots is the number of AMs of one size that may run at once in a queue that may use q, at the given share.
 // minimum is the scheduler's minimum allocation. Invalid input gives 0.
-func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {
+func (l Limit) Slots(q, am, minimum unit.Resources, share float64) int64 {
 	if am.Mem <= 0 || q.Mem <= 0 || math.IsNaN(share) {
 		return 0
 	}
@@ -57,7 +59,7 @@ func (l AMLimit) Slots(q, am, minimum unit.Resources, share float64) int64 {
 }
 
 // Of is the share of a queue that one AM takes: the smallest value that lets one start where nothing is rounded.
-func (l AMLimit) Of(q, am unit.Resources) float64 {
+func (l Limit) Of(q, am unit.Resources) float64 {
 	if q.Mem <= 0 || am.Mem <= 0 {
 		return 0
 	}

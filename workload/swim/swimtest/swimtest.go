@@ -1,5 +1,5 @@
-// Package facebook reads a public trace for tests, where a person or CI has it.
-package facebook
+// Package swimtest reads a public trace for tests, where a person or CI has it.
+package swimtest
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"github.com/yardmaster/yardmaster/workload/swim"
 )
 
-// Day is the SWIM project's sample of a day of Facebook in 2010. Without a folder of traces the test is skipped.
-func Day(t testing.TB) workload.Slice {
+// Facebook is the SWIM project's sample of a day of Facebook in 2010. Without a folder of traces the test is skipped.
+func Facebook(t testing.TB) workload.Slice {
 	t.Helper()
 	dir := os.Getenv("YARDMASTER_TRACES")
 	if dir == "" {
