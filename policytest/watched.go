@@ -249,9 +249,7 @@ func (b *Books) Watch(t rapid.TB, fresh func() (policy.Policy, error)) func() (p
 		if shifted := p.Shifted; shifted != nil {
 			p.Shifted = func() bool {
 				now := shifted()
-				if now {
-					w.call(Call{What: "shifted"})
-				}
+				w.call(Call{What: "shifted", Answer: fmt.Sprint(now)})
 				return now
 			}
 		}
