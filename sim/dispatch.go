@@ -30,7 +30,7 @@ func (p *pool) dispatch() {
 		p.offerAll()
 		return
 	}
-	for p.waiting > p.parked && p.asks.Min.Fits(p.free) && p.rooms.may(p.asks.Min) {
+	for p.waiting > p.parked && p.asks.Min.Fits(p.free) && p.rooms.may(p.asks.Min, p.cursor) {
 		p.refused = 0
 		if !p.e.order.Ranked(&p.offer, p.anyNode) {
 			break

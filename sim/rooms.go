@@ -93,21 +93,29 @@ func (r *rooms) raise(k int) {
 }
 
 // may reports whether a node may have room for ask: each component fits on some node.
-func (r *rooms) may(ask unit.Resources) bool {
+func (r *rooms) may(ask unit.Resources, start int32) bool {
+	if r.nextFew(&ask, start) >= 0 {
+		return true
+	}
 	r.settle()
 	return ask.Fits(r.levels[len(r.levels)-1][0]) || r.beside(ask, 0) >= 0
 }
 
 // find returns the first node at or after from, in circular order, with room for ask; -1: none.
 func (r *rooms) find(ask unit.Resources, start int32) int32 {
-	r.settle()
 	if int(start) >= len(r.nodes) {
 		start = 0
 	}
+	if node := r.nextFew(&ask, start); node >= 0 {
+		return node
+	}
+	r.settle()
 	top := len(r.levels) - 1
-	node := r.search(top, 0, ask, int(start))
-	if node < 0 && start > 0 {
-		node = r.search(top, 0, ask, 0)
+	node := int32(-1)
+	if ask.Fits(r.levels[top][0]) {
+		if node = r.search(top, 0, &ask, int(start)); node < 0 && start > 0 {
+			node = r.search(top, 0, &ask, 0)
+		}
 	}
 	if other := r.beside(ask, start); node < 0 || other >= 0 && r.ahead(other, start) < r.ahead(node, start) {
 		return other
@@ -134,11 +142,18 @@ func (r *rooms) ahead(i, start int32) int32 {
 	return i - start
 }
 
-// search finds a node numbered from or higher below entry k of level l.
-func (r *rooms) search(l, k int, ask unit.Resources, start int) int32 {
-	if !ask.Fits(r.levels[l][k]) {
-		return -1
+// nextFew is find among the first few nodes: where there is room, it is usually there, and the changes need not be applied.
+func (r *rooms) nextFew(ask *unit.Resources, start int32) int32 {
+	for i := int(start); i < min(int(start)+4, len(r.nodes)); i++ {
+		if ask.Fits(r.nodes[i].Free) {
+			return int32(i)
+		}
 	}
+	return -1
+}
+
+// search finds a node numbered from or higher below entry k of level l, where ask fits.
+func (r *rooms) search(l, k int, ask *unit.Resources, start int) int32 {
 	if l == 0 {
 		return int32(k)
 	}
@@ -146,7 +161,11 @@ func (r *rooms) search(l, k int, ask unit.Resources, start int) int32 {
 	for range l - 1 {
 		span *= fan
 	}
-	for c := max(k*fan, start/span); c < min(k*fan+fan, len(r.levels[l-1])); c++ {
+	below := r.levels[l-1]
+	for c := max(k*fan, start/span); c < min(k*fan+fan, len(below)); c++ {
+		if !ask.Fits(below[c]) {
+			continue
+		}
 		if i := r.search(l-1, c, ask, start); i >= 0 {
 			return i
 		}
