@@ -240,7 +240,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		e.sum.Events++
 		if quiet--; quiet == 0 {
 			quiet = checkEvery
-			e.report()
+			e.sum.Report(e.cfg.Progress, e.now, e.next)
 			if ctx.Err() != nil {
 				e.sum.Partial = true
 				break
@@ -313,11 +313,4 @@ func (e *engine) dispatch() {
 			i = -1 // its starts may have opened a stage in the other pool
 		}
 	}
-}
-
-func (e *engine) report() {
-	if e.cfg.Progress == nil {
-		return
-	}
-	e.cfg.Progress(e.sum.Progress(e.now, e.next))
 }

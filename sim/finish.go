@@ -21,7 +21,7 @@ func (e *engine) finish() {
 		e.sum.Receipts = e.steering.Finish()
 	}
 	e.sum.Traffic = TrafficOf(e.cfg.Worker)
-	e.report()
+	e.sum.Report(e.cfg.Progress, e.now, e.next)
 }
 
 // Unfinished is for engines: it ends the record of a job that had not ended when the run did. why says what the job waits for.

@@ -22,8 +22,7 @@ type steering struct {
 
 func newSteering(e *engine) (*steering, error) {
 	s := &steering{e: e, byID: map[string]*job{}}
-	s.Run = s
-	return s, s.Start(e.cfg.Steerer, e.cfg.Delays, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
+	return s, s.Start(s, e.cfg.Steerer, e.cfg.Delays, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
 }
 
 func (s *steering) Now() unit.Time                           { return s.e.now }
