@@ -28,11 +28,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
-	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
@@ -64,11 +62,12 @@ const (
 type engine struct {
 	cfg Config
 
-	described *cluster.Cluster // as given; cfg.Cluster has its nodes in the order of their heartbeats
-	model     Model
-	now       unit.Time
-	ask       unit.Time // when to answer Config.Why
-	q         radix.Queue
+	model Model
+	now   unit.Time
+	ask   unit.Time // when to answer Config.Why
+	q     radix.Queue
+
+	layout // cfg.Cluster has its nodes as numbered
 
 	order   policy.Order
 	place   policy.Place  // nil: any node with room
@@ -90,14 +89,8 @@ type engine struct {
 	nextSeq int64
 	present int64 // jobs admitted and not ended
 
-	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
-	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
-	files     *hdfs.Files      // input that the trace does not locate; nil: it has no location
-	speeds    *Speeds          // nil: all machines are equally fast
-	nodeRack  []int32
-	rackNodes [][]int32
-	lossOf    []int32 // by node: losses in effect
-	shapes    []unit.Resources
+	speeds *Speeds // nil: all machines are equally fast
+	lossOf []int32 // by node: losses in effect
 
 	handed    Task         // the one being passed to the worker
 	ended     []int32      // tasks the worker finished at this instant; each ends before any other event
@@ -132,7 +125,7 @@ func newEngine(c Config) (*engine, error) {
 	if c.Sink == nil {
 		c.Sink = nowhere{}
 	}
-	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
+	e := &engine{cfg: c, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
@@ -179,16 +172,16 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}
+	if e.layout, err = newLayout(c.Cluster, &e.model, c.Seed); err != nil {
+		return nil, err
+	}
+	e.cfg.Cluster = e.numbered
 	e.speeds = NewSpeeds(e.cfg.Cluster)
 	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
 	}
-	e.layOut(e.cfg.Cluster)
 	e.resized()
-	if err := e.layFiles(c.Cluster); err != nil {
-		return nil, err
-	}
 	if e.chooses = p.Choose != nil; e.chooses {
 		p.Choose(storage{e})
 	}

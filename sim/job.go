@@ -193,26 +193,18 @@ func (e *engine) tooLarge(j *job) error {
 		}
 		return nil
 	}
-	fits := func(ask unit.Resources) bool {
-		for _, r := range e.shapes {
-			if ask.Fits(r) {
-				return true
-			}
-		}
-		return false
-	}
-	if !j.ready && !fits(j.src.AM) {
+	if !j.ready && !e.fits(j.src.AM) {
 		return fmt.Errorf("its AM asks for %v: no node is that large", j.src.AM)
 	}
 	if j.kept != nil {
-		if !fits(j.kept.ask) {
+		if !e.fits(j.kept.ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", j.kept.ask)
 		}
 		return CheckGangs(e.cfg.Cluster, j.src)
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
-		if s.Tasks > 0 && !fits(s.Ask) {
+		if s.Tasks > 0 && !e.fits(s.Ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
 		}
 	}
