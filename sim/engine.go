@@ -34,7 +34,6 @@ import (
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Event kinds. The argument in the lower bits is a task record, a pool, a node or a step of steering.
@@ -85,8 +84,7 @@ type engine struct {
 	line   timeline.Timeline
 	sample Sample
 
-	next    *workload.Job // the next arrival, read ahead
-	nextSeq int64
+	arrivals
 	present int64 // jobs admitted and not ended
 
 	speeds *Speeds // nil: all machines are equally fast
@@ -104,10 +102,8 @@ type engine struct {
 	input     func(*policy.Job) (first, others []int32)
 	gathers   func(*policy.Job) bool // nil: no job's output does
 	claims    []policy.Claim
-	idle      int             // consecutive ticks without a change or any other pending event
-	polls     int             // queued events that only poll: of the timer or speculation
-	coming    int             // followers not submitted yet
-	followers []*workload.Job // jobs returned by Config.Follow, in order
+	idle      int // consecutive ticks without a change or any other pending event
+	polls     int // queued events that only poll: of the timer or speculation
 	taskSink  TaskSink
 	taskRec   TaskRecord
 
@@ -125,7 +121,7 @@ func newEngine(c Config) (*engine, error) {
 	if c.Sink == nil {
 		c.Sink = nowhere{}
 	}
-	e := &engine{cfg: c, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
+	e := &engine{cfg: c, arrivals: arrivals{source: c.Source}, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
@@ -200,15 +196,7 @@ func newEngine(c Config) (*engine, error) {
 			return nil, err
 		}
 	}
-	return e, e.readAhead()
-}
-
-// readAhead reads the next job and queues its arrival.
-func (e *engine) readAhead() (err error) {
-	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
-		e.q.Push(e.next.Submit, evArrival, 0)
-	}
-	return err
+	return e, e.readAhead(0, &e.q)
 }
 
 // checkEvery is the number of events between checks for cancellation and reports of progress.
@@ -269,7 +257,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:
-			e.submitFollower(int(arg))
+			e.submit(e.follower(int(arg)))
 		case evTick:
 			e.tick()
 		case evSpeculate:

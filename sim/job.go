@@ -53,7 +53,7 @@ type job struct {
 
 func (e *engine) arrive() {
 	src := e.next
-	if e.err = e.readAhead(); e.err == nil {
+	if e.err = e.readAhead(e.now, &e.q); e.err == nil {
 		e.submit(src)
 	}
 }
@@ -295,8 +295,8 @@ func (e *engine) done(j *job, o Outcome) {
 		e.cfg.Worker.Left(j.rec.Seq)
 	}
 	e.cfg.Sink.Job(&j.rec)
-	if o == Finished && e.err == nil {
-		e.err = e.follow(&j.rec)
+	if o == Finished && e.err == nil && e.cfg.Follow != nil {
+		e.err = e.follow(e.cfg.Follow(&j.rec), e.now, &e.q)
 	}
 	e.drop(j)
 }

@@ -220,31 +220,6 @@ func (e *engine) hand(j *job, i int, t int32) {
 	e.cfg.Worker.Started(w)
 }
 
-// follow submits the jobs that follow a finished one.
-func (e *engine) follow(r *JobRecord) error {
-	if e.cfg.Follow == nil {
-		return nil
-	}
-	for _, j := range e.cfg.Follow(r) {
-		if err := j.Validate(); err != nil {
-			return err
-		}
-		later := *j
-		later.Submit += e.now
-		e.followers = append(e.followers, &later)
-		e.coming++
-		e.q.Push(later.Submit, evFollow|uint64(len(e.followers)-1), 0)
-	}
-	return nil
-}
-
-func (e *engine) submitFollower(i int) {
-	src := e.followers[i]
-	e.followers[i] = nil
-	e.coming--
-	e.submit(src)
-}
-
 // pollAt queues an event that only polls.
 func (e *engine) pollAt(at unit.Time, what uint64) {
 	e.polls++
