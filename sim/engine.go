@@ -68,8 +68,14 @@ type engine struct {
 
 	layout // cfg.Cluster has its nodes as numbered
 
-	order   policy.Order
-	place   policy.Place  // nil: any node with room
+	policy    policy.Policy
+	order     policy.Order     // of the policy, as the next three
+	place     policy.Place     // nil: any node with room
+	byNode    bool             // offers name a node
+	chooses   bool             // the order chooses among a job's open stages
+	preemptor policy.Preemptor // nil: no preemption
+	claims    []policy.Claim
+
 	pools   []*pool       // one; or one per kind of slot
 	jobs    []*job        // by index; nil: free
 	indices dense.Numbers // of jobs
@@ -90,22 +96,14 @@ type engine struct {
 	speeds *Speeds // nil: all machines are equally fast
 	lossOf []int32 // by node: losses in effect
 
-	handed    Task         // the one being passed to the worker
-	ended     []int32      // tasks the worker finished at this instant; each ends before any other event
-	fitter    Fitter       // nil: all nodes may get containers
-	spec      *speculation // nil: no speculation
-	timer     policy.Timer
-	preemptor policy.Preemptor // nil: no preemption
-	shifted   func() bool      // nil: only events change the order
-	byNode    bool             // offers name a node
-	chooses   bool             // the order chooses among a job's open stages
-	input     func(*policy.Job) (first, others []int32)
-	gathers   func(*policy.Job) bool // nil: no job's output does
-	claims    []policy.Claim
-	idle      int // consecutive ticks without a change or any other pending event
-	polls     int // queued events that only poll: of the timer or speculation
-	taskSink  TaskSink
-	taskRec   TaskRecord
+	handed   Task         // the one being passed to the worker
+	ended    []int32      // tasks the worker finished at this instant; each ends before any other event
+	fitter   Fitter       // nil: all nodes may get containers
+	spec     *speculation // nil: no speculation
+	idle     int          // consecutive ticks without a change or any other pending event
+	polls    int          // queued events that only poll: of the timer or speculation
+	taskSink TaskSink
+	taskRec  TaskRecord
 
 	event    policy.Event // scratch for notifications of the policy
 	alone    *Alone
@@ -146,18 +144,17 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.setSpeculation(); err != nil {
 		return nil, err
 	}
-	p, err := c.NewPolicy()
-	if err != nil {
+	var err error
+	if e.policy, err = c.NewPolicy(); err != nil {
 		return nil, err
 	}
+	p := &e.policy
 	if err := p.Check("ideal time", policy.Everything); err != nil {
 		return nil, err
 	}
-	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
-	if e.input = p.Input; p.Gathers != nil {
-		if _, can := c.Worker.(Gatherer); can {
-			e.gathers = p.Gathers
-		}
+	e.order, e.place, e.byNode, e.chooses, e.sum.NotModelled = p.Order, p.Place, p.ByNode, p.Choose != nil, p.NotModelled
+	if _, can := c.Worker.(Gatherer); !can {
+		p.Gathers = nil
 	}
 	if p.Foresee != nil {
 		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
@@ -178,7 +175,7 @@ func newEngine(c Config) (*engine, error) {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
 	}
 	e.resized()
-	if e.chooses = p.Choose != nil; e.chooses {
+	if e.chooses {
 		p.Choose(storage{e})
 	}
 	if err := e.planLosses(); err != nil {
@@ -187,11 +184,10 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.bindWorker(); err != nil {
 		return nil, err
 	}
-	if e.timer != nil {
+	if p.Timer != nil {
 		e.pollAt(0, evTick)
 	}
 	if c.Steerer != nil {
-		var err error
 		if e.steering, err = newSteering(e); err != nil {
 			return nil, err
 		}
@@ -270,7 +266,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()
 		}
-		for e.shifted != nil && e.shifted() {
+		for e.policy.Shifted != nil && e.policy.Shifted() {
 			e.preempt()
 			e.offerAgain()
 			e.dispatch()

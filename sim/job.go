@@ -103,12 +103,12 @@ func (e *engine) admit(src *workload.Job) *job {
 	}
 	if e.cfg.Worker != nil {
 		e.cfg.Worker.Arrived(src, j.rec.Seq)
-		if e.gathers != nil && e.gathers(&j.view) {
+		if e.policy.Gathers != nil && e.policy.Gathers(&j.view) {
 			e.cfg.Worker.(Gatherer).Gather(j.rec.Seq)
 		}
 	}
-	if e.input != nil {
-		j.racks[0], j.racks[1] = e.input(&j.view)
+	if e.policy.Input != nil {
+		j.racks[0], j.racks[1] = e.policy.Input(&j.view)
 	}
 	e.line.Queues[j.queue].Waiting++
 	if e.steering != nil {

@@ -246,7 +246,7 @@ func (e *engine) offerAgain() {
 // tick runs the policy's periodic step. If no other event is pending and it changes nothing many times in a row, it never will.
 func (e *engine) tick() {
 	e.polls--
-	again, changed := e.timer.Tick(e.now)
+	again, changed := e.policy.Timer.Tick(e.now)
 	changed = e.preempt() || changed
 	if e.idle++; changed || e.ahead() {
 		e.idle = 0
