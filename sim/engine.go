@@ -136,11 +136,7 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
 		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, *d)
 	}
-	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
-	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap
-	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
-		e.careful = true
-	}
+	e.taskSink, _ = c.Sink.(TaskSink)
 	if err := e.setSpeculation(); err != nil {
 		return nil, err
 	}
@@ -159,9 +155,10 @@ func newEngine(c Config) (*engine, error) {
 	if p.Foresee != nil {
 		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
 	}
-	if e.preemptor, _ = p.Order.(policy.Preemptor); e.preemptor != nil {
-		e.careful = true
-	}
+	e.preemptor, _ = p.Order.(policy.Preemptor)
+	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
+	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap ||
+		e.taskSink != nil || e.preemptor != nil || e.spec != nil
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}

@@ -238,12 +238,13 @@ func CheckGangs(c *cluster.Cluster, j *workload.Job) error {
 // done ends a job.
 func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
-	j.rec.Outcome = o
+	e.sum.End(&j.rec, o, e.now)
 	if e.steering != nil {
 		e.steering.JobEnded(j.src, e.steering.queueOf(j), o == Finished, e.steering.service(j))
 	}
+	reason := policy.Taken
 	if o == Finished {
-		j.rec.Finish = e.now
+		reason = policy.Done
 		if j.rec.Start < 0 { // it had no task to wait for
 			j.rec.Start = e.now
 			e.line.Queues[j.queue].Waiting--
@@ -255,14 +256,6 @@ func (e *engine) done(j *job, o Outcome) {
 		for i := range j.shown {
 			j.rec.Size += j.shown[i].Worked
 		}
-		e.sum.Finished++
-		e.sum.LastFinish = e.now
-	} else {
-		e.sum.Failed++
-	}
-	reason := policy.Done
-	if o != Finished {
-		reason = policy.Taken
 	}
 	if j.kept != nil {
 		e.freeKept(j, reason)
