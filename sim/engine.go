@@ -28,7 +28,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
@@ -76,10 +75,11 @@ type engine struct {
 	preemptor policy.Preemptor // nil: no preemption
 	claims    []policy.Claim
 
-	pools   []*pool       // one; or one per kind of slot
-	jobs    []*job        // by index; nil: free
-	indices dense.Numbers // of jobs
-	old     []*job        // finished job records to reuse
+	pools []*pool // one; or one per kind of slot
+
+	arrivals
+	roster
+	present int64 // jobs admitted and not ended
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
@@ -90,10 +90,6 @@ type engine struct {
 	line   timeline.Timeline
 	sample Sample
 
-	arrivals
-	present int64 // jobs admitted and not ended
-
-	speeds *Speeds // nil: all machines are equally fast
 	lossOf []int32 // by node: losses in effect
 
 	handed   Task         // the one being passed to the worker
@@ -166,7 +162,6 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e.cfg.Cluster = e.numbered
-	e.speeds = NewSpeeds(e.cfg.Cluster)
 	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
@@ -286,5 +281,47 @@ func (e *engine) dispatch() {
 			e.pools[i].dispatch()
 			i = -1 // its starts may have opened a stage in the other pool
 		}
+	}
+}
+
+// pollAt queues an event that only polls.
+func (e *engine) pollAt(at unit.Time, what uint64) {
+	e.polls++
+	e.q.Push(at, what, 0)
+}
+
+// ahead reports whether events other than polls are queued; polls must not keep each other going.
+func (e *engine) ahead() bool {
+	polls := e.polls
+	if e.steering != nil {
+		polls += e.steering.Polls
+	}
+	return e.q.Len() > polls
+}
+
+// offerAgain makes every pool offer its nodes again.
+func (e *engine) offerAgain() {
+	for _, p := range e.pools {
+		p.changed()
+		p.due = true
+	}
+}
+
+// tick runs the policy's periodic step. If no other event is pending and it changes nothing many times in a row, it never will.
+func (e *engine) tick() {
+	e.polls--
+	again, changed := e.policy.Timer.Tick(e.now)
+	changed = e.preempt() || changed
+	if e.idle++; changed || e.ahead() {
+		e.idle = 0
+	}
+	if changed {
+		e.offerAgain()
+	}
+	if again <= e.now || again == unit.Never || e.idle >= maxIdleRounds {
+		return
+	}
+	if e.present > 0 || e.ahead() {
+		e.pollAt(again, evTick)
 	}
 }

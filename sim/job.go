@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
@@ -118,15 +117,7 @@ func (e *engine) admit(src *workload.Job) *job {
 }
 
 func (e *engine) newJob(src *workload.Job) *job {
-	var j *job
-	if n := len(e.old); n > 0 {
-		j, e.old = e.old[n-1], e.old[:n-1]
-		j.gone = false
-	} else {
-		j = &job{}
-	}
-	j.index = e.indices.Take()
-	*dense.At(&e.jobs, j.index) = j
+	j := e.enter()
 	seq := e.nextSeq
 	e.nextSeq++
 	j.src, j.am, j.attained = src, -1, unit.Resources{}
@@ -239,8 +230,11 @@ func CheckGangs(c *cluster.Cluster, j *workload.Job) error {
 func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
 	e.sum.End(&j.rec, o, e.now)
-	if e.steering != nil {
-		e.steering.JobEnded(j.src, e.steering.queueOf(j), o == Finished, e.steering.service(j))
+	if s := e.steering; s != nil {
+		s.JobEnded(j.src, s.queueOf(j), o == Finished, s.service(j))
+		if s.byID[j.src.ID] == j {
+			delete(s.byID, j.src.ID)
+		}
 	}
 	reason := policy.Taken
 	if o == Finished {
@@ -292,21 +286,4 @@ func (e *engine) done(j *job, o Outcome) {
 		e.err = e.follow(e.cfg.Follow(&j.rec), e.now, &e.q)
 	}
 	e.drop(j)
-}
-
-// drop frees a job's index and keeps its memory for reuse.
-func (e *engine) drop(j *job) {
-	if e.steering != nil && e.steering.byID[j.src.ID] == j {
-		delete(e.steering.byID, j.src.ID)
-	}
-	for i := range j.stages {
-		if n := j.stages[i].near; n != nil {
-			*n = nearness{} // it may still be in an index
-		}
-	}
-	clear(j.stages) // with what they point to
-	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0], rates: j.rates[:0]}
-	e.jobs[j.index] = nil
-	e.indices.Give(j.index)
-	e.old = append(e.old, j)
 }

@@ -17,6 +17,7 @@ type layout struct {
 	nodeRack  []int32
 	rackNodes [][]int32
 	shapes    []unit.Resources // of nodes, each once; none with slots
+	speeds    *Speeds          // nil: all machines are equally fast
 	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
 	files     *hdfs.Files      // input that the trace does not locate; nil: it has no location
 }
@@ -28,7 +29,7 @@ func newLayout(c *cluster.Cluster, m *Model, seed uint64) (layout, error) {
 		l.numbered, l.phase, order = inPhase(c, m.Heartbeat, workload.Seed(seed, seedBeats))
 		c = l.numbered
 	}
-	l.nodeRack = make([]int32, len(c.Nodes))
+	l.speeds, l.nodeRack = NewSpeeds(c), make([]int32, len(c.Nodes))
 	l.rackNodes = make([][]int32, len(c.Racks))
 	seen := map[unit.Resources]bool{}
 	for i := range c.Nodes {
