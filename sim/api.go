@@ -151,13 +151,16 @@ type Summary struct {
 	Partial                              bool  // cut off before the end
 }
 
-// Progress returns the progress of a run at now. next is the next arrival, or nil.
-func (s *Summary) Progress(now unit.Time, next *workload.Job) Progress {
+// Report is for engines: it passes the progress of a run at now to a function; nil: none. next is the next arrival, or nil.
+func (s *Summary) Report(to func(Progress), now unit.Time, next *workload.Job) {
+	if to == nil {
+		return
+	}
 	p := Progress{Now: now, Submitted: s.Submitted, Finished: s.Finished, Tasks: s.Tasks, Events: s.Events}
 	if next != nil {
 		p.LastSubmission = next.Submit
 	}
-	return p
+	to(p)
 }
 
 // Run simulates one workload under one policy. It returns early, with Partial set and no error, when ctx ends.

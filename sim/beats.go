@@ -39,8 +39,8 @@ func newBeats(period unit.Time, phase []unit.Time, manyRounds bool) *beats {
 	return b
 }
 
-// inPhase draws a phase for every node and returns the nodes in that order.
-func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluster, []unit.Time) {
+// inPhase draws a phase for every node and returns the nodes in that order, and the number of each node there.
+func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (sorted *cluster.Cluster, phase []unit.Time, number []int32) {
 	n := len(c.Nodes)
 	draw := make([]unit.Time, n)
 	order := make([]int, n)
@@ -49,16 +49,16 @@ func inPhase(c *cluster.Cluster, period unit.Time, seed uint64) (*cluster.Cluste
 		draw[i] = unit.Time(workload.Uniform01(seed, uint64(i)) * float64(period))
 	}
 	sort.SliceStable(order, func(a, b int) bool { return draw[order[a]] < draw[order[b]] })
-	sorted := &cluster.Cluster{Racks: c.Racks, Slots: c.Slots, Network: c.Network, Nodes: make([]cluster.Node, n)}
-	phase := make([]unit.Time, n)
+	sorted = &cluster.Cluster{Racks: c.Racks, Slots: c.Slots, Network: c.Network, Nodes: make([]cluster.Node, n)}
+	phase, number = make([]unit.Time, n), make([]int32, n)
 	for i, o := range order {
-		sorted.Nodes[i] = c.Nodes[o]
+		sorted.Nodes[i], number[o] = c.Nodes[o], int32(i)
 		phase[i] = draw[o]
 		if i > 0 {
 			phase[i] = max(phase[i], phase[i-1]+1) // distinct, so that a search by time finds each
 		}
 	}
-	return sorted, phase
+	return sorted, phase, number
 }
 
 // after returns the first beat of node i after t.

@@ -28,15 +28,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
-	"github.com/yardmaster/yardmaster/sim/hdfs"
 	"github.com/yardmaster/yardmaster/sim/internal/radix"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
-	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Event kinds. The argument in the lower bits is a task record, a pool, a node or a step of steering.
@@ -64,18 +60,26 @@ const (
 type engine struct {
 	cfg Config
 
-	described *cluster.Cluster // as given; cfg.Cluster has its nodes in the order of their heartbeats
-	model     Model
-	now       unit.Time
-	ask       unit.Time // when to answer Config.Why
-	q         radix.Queue
+	model Model
+	now   unit.Time
+	ask   unit.Time // when to answer Config.Why
+	q     radix.Queue
 
-	order   policy.Order
-	place   policy.Place  // nil: any node with room
-	pools   []*pool       // one; or one per kind of slot
-	jobs    []*job        // by index; nil: free
-	indices dense.Numbers // of jobs
-	old     []*job        // finished job records to reuse
+	layout // cfg.Cluster has its nodes as numbered
+
+	policy    policy.Policy
+	order     policy.Order     // of the policy, as the next three
+	place     policy.Place     // nil: any node with room
+	byNode    bool             // offers name a node
+	chooses   bool             // the order chooses among a job's open stages
+	preemptor policy.Preemptor // nil: no preemption
+	claims    []policy.Claim
+
+	pools []*pool // one; or one per kind of slot
+
+	arrivals
+	roster
+	present int64 // jobs admitted and not ended
 
 	tasks     []task
 	freeTask  int32 // head of the list of unused records; -1: none
@@ -86,37 +90,16 @@ type engine struct {
 	line   timeline.Timeline
 	sample Sample
 
-	next    *workload.Job // the next arrival, read ahead
-	nextSeq int64
-	present int64 // jobs admitted and not ended
+	lossOf []int32 // by node: losses in effect
 
-	phase     []unit.Time      // of the nodes' heartbeats; nil: free room is known at once
-	hosts     map[string]int32 // nodes by name and by rack/name, built when a trace names hosts
-	files     *hdfs.Files      // input that the trace does not locate; nil: it has no location
-	speeds    *Speeds          // nil: all machines are equally fast
-	nodeRack  []int32
-	rackNodes [][]int32
-	lossOf    []int32 // by node: losses in effect
-	shapes    []unit.Resources
-
-	handed    Task         // the one being passed to the worker
-	ended     []int32      // tasks the worker finished at this instant; each ends before any other event
-	fitter    Fitter       // nil: all nodes may get containers
-	spec      *speculation // nil: no speculation
-	timer     policy.Timer
-	preemptor policy.Preemptor // nil: no preemption
-	shifted   func() bool      // nil: only events change the order
-	byNode    bool             // offers name a node
-	chooses   bool             // the order chooses among a job's open stages
-	input     func(*policy.Job) (first, others []int32)
-	gathers   func(*policy.Job) bool // nil: no job's output does
-	claims    []policy.Claim
-	idle      int             // consecutive ticks without a change or any other pending event
-	polls     int             // queued events that only poll: of the timer or speculation
-	coming    int             // followers not submitted yet
-	followers []*workload.Job // jobs returned by Config.Follow, in order
-	taskSink  TaskSink
-	taskRec   TaskRecord
+	handed   Task         // the one being passed to the worker
+	ended    []int32      // tasks the worker finished at this instant; each ends before any other event
+	fitter   Fitter       // nil: all nodes may get containers
+	spec     *speculation // nil: no speculation
+	idle     int          // consecutive ticks without a change or any other pending event
+	polls    int          // queued events that only poll: of the timer or speculation
+	taskSink TaskSink
+	taskRec  TaskRecord
 
 	event    policy.Event // scratch for notifications of the policy
 	alone    *Alone
@@ -132,7 +115,7 @@ func newEngine(c Config) (*engine, error) {
 	if c.Sink == nil {
 		c.Sink = nowhere{}
 	}
-	e := &engine{cfg: c, described: c.Cluster, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
+	e := &engine{cfg: c, arrivals: arrivals{source: c.Source}, model: c.Model, freeTask: -1, ask: c.Why.Due(), alone: c.Alone, line: timeline.New(c.Model.Sample)}
 	if e.alone == nil && !e.cfg.NoAlone {
 		e.alone = NewAlone(c.Cluster, c.Model, c.Seed)
 	}
@@ -149,47 +132,42 @@ func newEngine(c Config) (*engine, error) {
 	if e.model.StartUp < 0 || e.model.StartUp > unit.Day || min(d.Sense, d.Job, d.Queue, d.Poll, d.Age) < 0 {
 		return nil, fmt.Errorf("start-up of %v, delays of %+v: none may be negative, and a start-up is at most a day", e.model.StartUp, *d)
 	}
-	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
-	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap
-	if e.taskSink, _ = c.Sink.(TaskSink); e.taskSink != nil {
-		e.careful = true
-	}
+	e.taskSink, _ = c.Sink.(TaskSink)
 	if err := e.setSpeculation(); err != nil {
 		return nil, err
 	}
-	p, err := c.NewPolicy()
-	if err != nil {
+	var err error
+	if e.policy, err = c.NewPolicy(); err != nil {
 		return nil, err
 	}
+	p := &e.policy
 	if err := p.Check("ideal time", policy.Everything); err != nil {
 		return nil, err
 	}
-	e.order, e.place, e.timer, e.byNode, e.shifted, e.sum.NotModelled = p.Order, p.Place, p.Timer, p.ByNode, p.Shifted, p.NotModelled
-	if e.input = p.Input; p.Gathers != nil {
-		if _, can := c.Worker.(Gatherer); can {
-			e.gathers = p.Gathers
-		}
+	e.order, e.place, e.byNode, e.chooses, e.sum.NotModelled = p.Order, p.Place, p.ByNode, p.Choose != nil, p.NotModelled
+	if _, can := c.Worker.(Gatherer); !can {
+		p.Gathers = nil
 	}
 	if p.Foresee != nil {
 		p.Foresee(func(v *policy.Job) unit.Time { return SizeOf(e.jobs[v.Index].src, c.Seed, v.Seq) })
 	}
-	if e.preemptor, _ = p.Order.(policy.Preemptor); e.preemptor != nil {
-		e.careful = true
-	}
+	e.preemptor, _ = p.Order.(policy.Preemptor)
+	// Under overlap, reduces may take the room of the maps they wait for: see unblock.
+	e.careful = e.model.FailTask > 0 || len(e.model.Losses) > 0 || c.Steerer != nil || c.Worker != nil || e.model.Application == am.Overlap ||
+		e.taskSink != nil || e.preemptor != nil || e.spec != nil
 	if err := e.setBeats(); err != nil {
 		return nil, err
 	}
-	e.speeds = NewSpeeds(e.cfg.Cluster)
+	if e.layout, err = newLayout(c.Cluster, &e.model, c.Seed); err != nil {
+		return nil, err
+	}
+	e.cfg.Cluster = e.numbered
 	e.pools = append(e.pools, e.newPool(policy.MapSlot))
 	if c.Cluster.Slots {
 		e.pools = append(e.pools, e.newPool(policy.ReduceSlot))
 	}
-	e.layOut(e.cfg.Cluster)
 	e.resized()
-	if err := e.layFiles(c.Cluster); err != nil {
-		return nil, err
-	}
-	if e.chooses = p.Choose != nil; e.chooses {
+	if e.chooses {
 		p.Choose(storage{e})
 	}
 	if err := e.planLosses(); err != nil {
@@ -198,24 +176,15 @@ func newEngine(c Config) (*engine, error) {
 	if err := e.bindWorker(); err != nil {
 		return nil, err
 	}
-	if e.timer != nil {
+	if p.Timer != nil {
 		e.pollAt(0, evTick)
 	}
 	if c.Steerer != nil {
-		var err error
 		if e.steering, err = newSteering(e); err != nil {
 			return nil, err
 		}
 	}
-	return e, e.readAhead()
-}
-
-// readAhead reads the next job and queues its arrival.
-func (e *engine) readAhead() (err error) {
-	if e.next, err = workload.Next(e.cfg.Source, e.now); err == nil && e.next != nil {
-		e.q.Push(e.next.Submit, evArrival, 0)
-	}
-	return err
+	return e, e.readAhead(0, &e.q)
 }
 
 // checkEvery is the number of events between checks for cancellation and reports of progress.
@@ -240,7 +209,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		e.sum.Events++
 		if quiet--; quiet == 0 {
 			quiet = checkEvery
-			e.report()
+			e.sum.Report(e.cfg.Progress, e.now, e.next)
 			if ctx.Err() != nil {
 				e.sum.Partial = true
 				break
@@ -276,7 +245,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		case evWake:
 			e.cfg.Worker.Wake(arg)
 		case evFollow:
-			e.submitFollower(int(arg))
+			e.submit(e.follower(int(arg)))
 		case evTick:
 			e.tick()
 		case evSpeculate:
@@ -289,7 +258,7 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()
 		}
-		for e.shifted != nil && e.shifted() {
+		for e.policy.Shifted != nil && e.policy.Shifted() {
 			e.preempt()
 			e.offerAgain()
 			e.dispatch()
@@ -315,9 +284,44 @@ func (e *engine) dispatch() {
 	}
 }
 
-func (e *engine) report() {
-	if e.cfg.Progress == nil {
+// pollAt queues an event that only polls.
+func (e *engine) pollAt(at unit.Time, what uint64) {
+	e.polls++
+	e.q.Push(at, what, 0)
+}
+
+// ahead reports whether events other than polls are queued; polls must not keep each other going.
+func (e *engine) ahead() bool {
+	polls := e.polls
+	if e.steering != nil {
+		polls += e.steering.Polls
+	}
+	return e.q.Len() > polls
+}
+
+// offerAgain makes every pool offer its nodes again.
+func (e *engine) offerAgain() {
+	for _, p := range e.pools {
+		p.changed()
+		p.due = true
+	}
+}
+
+// tick runs the policy's periodic step. If no other event is pending and it changes nothing many times in a row, it never will.
+func (e *engine) tick() {
+	e.polls--
+	again, changed := e.policy.Timer.Tick(e.now)
+	changed = e.preempt() || changed
+	if e.idle++; changed || e.ahead() {
+		e.idle = 0
+	}
+	if changed {
+		e.offerAgain()
+	}
+	if again <= e.now || again == unit.Never || e.idle >= maxIdleRounds {
 		return
 	}
-	e.cfg.Progress(e.sum.Progress(e.now, e.next))
+	if e.present > 0 || e.ahead() {
+		e.pollAt(again, evTick)
+	}
 }

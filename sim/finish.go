@@ -21,7 +21,17 @@ func (e *engine) finish() {
 		e.sum.Receipts = e.steering.Finish()
 	}
 	e.sum.Traffic = TrafficOf(e.cfg.Worker)
-	e.report()
+	e.sum.Report(e.cfg.Progress, e.now, e.next)
+}
+
+// End is for engines: it ends the record of a job that has finished or failed, and counts it.
+func (s *Summary) End(r *JobRecord, o Outcome, now unit.Time) {
+	if r.Outcome = o; o != Finished {
+		s.Failed++
+		return
+	}
+	r.Finish, s.LastFinish = now, now
+	s.Finished++
 }
 
 // Unfinished is for engines: it ends the record of a job that had not ended when the run did. why says what the job waits for.

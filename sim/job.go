@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/cluster"
-	"github.com/yardmaster/yardmaster/internal/dense"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/unit"
@@ -53,7 +52,7 @@ type job struct {
 
 func (e *engine) arrive() {
 	src := e.next
-	if e.err = e.readAhead(); e.err == nil {
+	if e.err = e.readAhead(e.now, &e.q); e.err == nil {
 		e.submit(src)
 	}
 }
@@ -103,12 +102,12 @@ func (e *engine) admit(src *workload.Job) *job {
 	}
 	if e.cfg.Worker != nil {
 		e.cfg.Worker.Arrived(src, j.rec.Seq)
-		if e.gathers != nil && e.gathers(&j.view) {
+		if e.policy.Gathers != nil && e.policy.Gathers(&j.view) {
 			e.cfg.Worker.(Gatherer).Gather(j.rec.Seq)
 		}
 	}
-	if e.input != nil {
-		j.racks[0], j.racks[1] = e.input(&j.view)
+	if e.policy.Input != nil {
+		j.racks[0], j.racks[1] = e.policy.Input(&j.view)
 	}
 	e.line.Queues[j.queue].Waiting++
 	if e.steering != nil {
@@ -118,15 +117,7 @@ func (e *engine) admit(src *workload.Job) *job {
 }
 
 func (e *engine) newJob(src *workload.Job) *job {
-	var j *job
-	if n := len(e.old); n > 0 {
-		j, e.old = e.old[n-1], e.old[:n-1]
-		j.gone = false
-	} else {
-		j = &job{}
-	}
-	j.index = e.indices.Take()
-	*dense.At(&e.jobs, j.index) = j
+	j := e.enter()
 	seq := e.nextSeq
 	e.nextSeq++
 	j.src, j.am, j.attained = src, -1, unit.Resources{}
@@ -193,26 +184,18 @@ func (e *engine) tooLarge(j *job) error {
 		}
 		return nil
 	}
-	fits := func(ask unit.Resources) bool {
-		for _, r := range e.shapes {
-			if ask.Fits(r) {
-				return true
-			}
-		}
-		return false
-	}
-	if !j.ready && !fits(j.src.AM) {
+	if !j.ready && !e.fits(j.src.AM) {
 		return fmt.Errorf("its AM asks for %v: no node is that large", j.src.AM)
 	}
 	if j.kept != nil {
-		if !fits(j.kept.ask) {
+		if !e.fits(j.kept.ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", j.kept.ask)
 		}
 		return CheckGangs(e.cfg.Cluster, j.src)
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
-		if s.Tasks > 0 && !fits(s.Ask) {
+		if s.Tasks > 0 && !e.fits(s.Ask) {
 			return fmt.Errorf("asks for containers of %v: no node is that large", s.Ask)
 		}
 	}
@@ -246,12 +229,16 @@ func CheckGangs(c *cluster.Cluster, j *workload.Job) error {
 // done ends a job.
 func (e *engine) done(j *job, o Outcome) {
 	j.gone = true
-	j.rec.Outcome = o
-	if e.steering != nil {
-		e.steering.JobEnded(j.src, e.steering.queueOf(j), o == Finished, e.steering.service(j))
+	e.sum.End(&j.rec, o, e.now)
+	if s := e.steering; s != nil {
+		s.JobEnded(j.src, s.queueOf(j), o == Finished, s.service(j))
+		if s.byID[j.src.ID] == j {
+			delete(s.byID, j.src.ID)
+		}
 	}
+	reason := policy.Taken
 	if o == Finished {
-		j.rec.Finish = e.now
+		reason = policy.Done
 		if j.rec.Start < 0 { // it had no task to wait for
 			j.rec.Start = e.now
 			e.line.Queues[j.queue].Waiting--
@@ -263,14 +250,6 @@ func (e *engine) done(j *job, o Outcome) {
 		for i := range j.shown {
 			j.rec.Size += j.shown[i].Worked
 		}
-		e.sum.Finished++
-		e.sum.LastFinish = e.now
-	} else {
-		e.sum.Failed++
-	}
-	reason := policy.Done
-	if o != Finished {
-		reason = policy.Taken
 	}
 	if j.kept != nil {
 		e.freeKept(j, reason)
@@ -303,25 +282,8 @@ func (e *engine) done(j *job, o Outcome) {
 		e.cfg.Worker.Left(j.rec.Seq)
 	}
 	e.cfg.Sink.Job(&j.rec)
-	if o == Finished && e.err == nil {
-		e.err = e.follow(&j.rec)
+	if o == Finished && e.err == nil && e.cfg.Follow != nil {
+		e.err = e.follow(e.cfg.Follow(&j.rec), e.now, &e.q)
 	}
 	e.drop(j)
-}
-
-// drop frees a job's index and keeps its memory for reuse.
-func (e *engine) drop(j *job) {
-	if e.steering != nil && e.steering.byID[j.src.ID] == j {
-		delete(e.steering.byID, j.src.ID)
-	}
-	for i := range j.stages {
-		if n := j.stages[i].near; n != nil {
-			*n = nearness{} // it may still be in an index
-		}
-	}
-	clear(j.stages) // with what they point to
-	*j = job{index: j.index, gone: j.gone, stages: j.stages[:0], shown: j.shown[:0], rates: j.rates[:0]}
-	e.jobs[j.index] = nil
-	e.indices.Give(j.index)
-	e.old = append(e.old, j)
 }

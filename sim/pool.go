@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 
-	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/internal/asks"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
@@ -35,7 +34,7 @@ type pool struct {
 	parking
 }
 
-// setBeats draws the nodes' heartbeats, if the model has them.
+// setBeats checks the heartbeats of the nodes, and sets those that the placement policy needs.
 func (e *engine) setBeats() error {
 	if c, ok := e.place.(policy.Counter); ok && e.model.Heartbeat == 0 && (c.Counts(policy.MapSlot) || c.Counts(policy.ReduceSlot)) {
 		e.model.Heartbeat = unit.Second
@@ -49,22 +48,7 @@ func (e *engine) setBeats() error {
 	if e.model.PerBeat < 0 {
 		return fmt.Errorf("%d containers a heartbeat", e.model.PerBeat)
 	}
-	if e.model.Heartbeat > 0 {
-		e.cfg.Cluster, e.phase = inPhase(e.cfg.Cluster, e.model.Heartbeat, workload.Seed(e.cfg.Seed, seedBeats))
-	}
 	return nil
-}
-
-// roomOf is what node i offers to pool k.
-func (e *engine) roomOf(k, i int) unit.Resources {
-	n := &e.cfg.Cluster.Nodes[i]
-	switch {
-	case !e.cfg.Cluster.Slots:
-		return n.Room
-	case k == 0:
-		return cluster.Unit.Times(n.MapSlots)
-	}
-	return cluster.Unit.Times(n.ReduceSlots)
 }
 
 func (e *engine) newPool(k uint8) *pool {
@@ -169,22 +153,5 @@ func (e *engine) resized() {
 	}
 	if e.steering != nil {
 		e.steering.sized = false
-	}
-}
-
-func (e *engine) layOut(c *cluster.Cluster) {
-	e.nodeRack = make([]int32, len(c.Nodes))
-	e.rackNodes = make([][]int32, len(c.Racks))
-	for i := range c.Nodes {
-		r := c.Nodes[i].Rack
-		e.nodeRack[i] = int32(r)
-		e.rackNodes[r] = append(e.rackNodes[r], int32(i))
-	}
-	seen := map[unit.Resources]bool{}
-	for i := range c.Nodes {
-		if r := c.Nodes[i].Room; !c.Slots && !seen[r] {
-			seen[r] = true
-			e.shapes = append(e.shapes, r)
-		}
 	}
 }

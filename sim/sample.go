@@ -3,15 +3,9 @@ package sim
 import (
 	"iter"
 
-	"github.com/yardmaster/yardmaster/sim/internal/sensors"
 	"github.com/yardmaster/yardmaster/sim/internal/timeline"
 	"github.com/yardmaster/yardmaster/unit"
 )
-
-// byArrival lists the jobs present in order of arrival.
-func (e *engine) byArrival() []*job {
-	return sensors.ByArrival(e.jobs, func(j *job) int64 { return j.rec.Seq })
-}
 
 // sampled emits the interval that ends at an instant.
 func (e *engine) sampled(end unit.Time) {

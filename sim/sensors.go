@@ -22,25 +22,16 @@ func (s *steering) Sense(snap *steer.Snapshot) {
 	}
 	var ams int64 // cores
 	for _, j := range e.byArrival() {
-		name := s.queueOf(j)
 		sj := steer.Job{
-			ID: j.src.ID, User: j.src.User, Queue: name, Priority: j.view.Priority,
+			ID: j.src.ID, User: j.src.User, Queue: s.queueOf(j), Priority: j.view.Priority,
 			Held: j.view.Used, Service: s.service(j), Submitted: j.src.Submit, Started: j.rec.Start >= 0, Tasks: j.view.Tasks, AM: j.view.AM, Done: j.view.Done, Pending: j.view.Pending, Running: j.view.Running,
 		}
 		sj.Tags = sensors.Tags(&j.tags, j.src, e.cfg.Sizes, j.view.Input, func() unit.Time { return CoreTimeOf(j.src, e.cfg.Seed, j.view.Seq) })
-		q := s.Queue(snap, name)
-		q.Used = q.Used.Add(j.view.Used)
-		snap.Used = snap.Used.Add(j.view.Used)
-		if q.Containers += sj.Running; sj.Started {
-			q.Running++
-		} else {
-			q.Waiting++
-		}
 		if j.am >= 0 {
 			ams += j.src.AM.Cores
 		}
 		sj.Progress, sj.Maps = s.progress(j)
-		snap.Jobs = append(snap.Jobs, sj)
+		s.List(snap, &sj, sj.Started)
 	}
 	if w, ok := e.cfg.Worker.(Idler); ok {
 		snap.CPUIdle = w.CPUIdle()

@@ -74,7 +74,6 @@ func (e *engine) setSpeculation() error {
 	if m.Attempts >= 1<<15 {
 		return fmt.Errorf("%d attempts of a task with speculation: at most %d", m.Attempts, 1<<15-1)
 	}
-	e.careful = true
 	n := len(e.cfg.Cluster.Nodes)
 	e.spec = &speculation{e: e, late: m.Speculate == SpeculateLATE}
 	if e.spec.late {

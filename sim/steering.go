@@ -22,12 +22,11 @@ type steering struct {
 
 func newSteering(e *engine) (*steering, error) {
 	s := &steering{e: e, byID: map[string]*job{}}
-	s.Run = s
-	return s, s.Start(e.cfg.Steerer, e.cfg.Delays, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
+	return s, s.Start(s, e.cfg.Steerer, e.cfg.Delays, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
 }
 
 func (s *steering) Now() unit.Time                           { return s.e.now }
-func (s *steering) Over() bool                               { return s.e.present == 0 && s.e.next == nil && s.e.coming == 0 }
+func (s *steering) Over() bool                               { return s.e.present == 0 && s.e.over() }
 func (s *steering) Ahead() bool                              { return s.e.ahead() }
 func (s *steering) QueueStep(instant unit.Time, step uint64) { s.e.q.Push(instant, evSteer|step, 0) }
 func (s *steering) Changed()                                 { s.e.offerAgain() }

@@ -212,7 +212,7 @@ func (e *engine) loop(ctx context.Context) (sim.Summary, error) {
 		e.sum.Events++
 		if quiet--; quiet == 0 {
 			quiet = reportEvery
-			e.report()
+			e.sum.Report(e.cfg.Progress, e.now, e.next)
 		}
 		if quiet%checkEvery == 0 && ctx.Err() != nil {
 			e.sum.Partial = true
@@ -312,11 +312,4 @@ const stuckAfter = unit.Hour
 
 func (e *engine) stuck() bool {
 	return e.present > 0 && e.next == nil && e.now > max(e.progress, e.horizon)+stuckAfter
-}
-
-func (e *engine) report() {
-	if e.cfg.Progress == nil {
-		return
-	}
-	e.cfg.Progress(e.sum.Progress(e.now, e.next))
 }

@@ -28,7 +28,7 @@ func (e *engine) finish() {
 		e.sum.Receipts = e.steering.Finish()
 	}
 	e.sum.Traffic = sim.TrafficOf(e.cfg.Worker)
-	e.report()
+	e.sum.Report(e.cfg.Progress, e.now, e.next)
 }
 
 // sampled emits the interval that ends at an instant.

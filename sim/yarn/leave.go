@@ -9,19 +9,13 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 	}
 	a.life = ended
 	e.progress = e.now
-	a.rec.Outcome, a.rec.Reason = o, why
+	a.rec.Reason = why
+	e.sum.End(&a.rec, o, e.now)
 	if e.steering != nil {
 		a.counted = 0 // the sum of a job that has ended is exact
 		e.steering.JobEnded(a.src, e.sched.Leaf(&a.rm), o == sim.Finished, e.steering.service(a))
 	}
 	e.want(a, -a.pending)
-	if o == sim.Finished {
-		a.rec.Finish = e.now
-		e.sum.Finished++
-		e.sum.LastFinish = max(e.sum.LastFinish, e.now)
-	} else {
-		e.sum.Failed++
-	}
 	if a.am == nil {
 		e.remove(a)
 		return

@@ -30,44 +30,31 @@ func (s *steering) Sense(snap *steer.Snapshot) {
 		if a.life == submitted {
 			continue
 		}
-		name := e.sched.Leaf(&a.rm)
-		q := s.Queue(snap, name)
+		j := steer.Job{Queue: e.sched.Leaf(&a.rm), Running: int64(len(a.conts))}
 		for _, c := range a.conts {
-			q.Used = q.Used.Add(c.size)
-			snap.Used = snap.Used.Add(c.size)
+			j.Held = j.Held.Add(c.size)
 			if c != a.am {
 				tasks += c.size.Cores
 			}
 		}
-		q.Containers += int64(len(a.conts))
 		if !a.listed() {
-			if a.am != nil { // it outlives its job
+			if q := s.Hold(snap, j.Queue, j.Held, j.Running); a.am != nil { // it outlives its job
 				q.AMs = q.AMs.Sub(a.am.size).Max(unit.Resources{})
 			}
 			continue
 		}
-		j := steer.Job{
-			ID: a.src.ID, User: a.src.User, Queue: name, Priority: a.rm.Priority, Submitted: a.src.Submit, Started: a.life == running || len(a.conts) > 0,
-			Tasks: a.src.Tasks(), Pending: a.pending, Running: int64(len(a.conts)), AM: a.rm.AM, Service: s.service(a),
-		}
+		j.ID, j.User, j.Priority, j.Submitted, j.Started = a.src.ID, a.src.User, a.rm.Priority, a.src.Submit, a.life == running || len(a.conts) > 0
+		j.Tasks, j.Pending, j.AM, j.Service = a.src.Tasks(), a.pending, a.rm.AM, s.service(a)
 		j.Tags = sensors.Tags(&a.tags, a.src, e.cfg.Sizes, a.rm.Input, func() unit.Time { return sim.CoreTimeOf(a.src, e.cfg.Seed, a.rm.Seq) })
 		active := j.Started
 		if gauges != nil {
 			active, j.AM = gauges.Active(&a.rm), gauges.AMOf(&a.rm)
 		}
-		if active {
-			q.Running++
-		} else {
-			q.Waiting++
-		}
-		for _, c := range a.conts {
-			j.Held = j.Held.Add(c.size)
-		}
 		for i := range a.stages {
 			j.Done += a.stages[i].done
 		}
 		j.Progress, j.Maps = e.progressOf(a)
-		snap.Jobs = append(snap.Jobs, j)
+		s.List(snap, &j, active)
 	}
 	snap.CPUIdle = sensors.Idle(tasks, snap.Total.Cores)
 }

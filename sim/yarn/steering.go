@@ -28,8 +28,7 @@ func (e *engine) steer() error {
 		return nil
 	}
 	e.steering = &steering{e: e}
-	e.steering.Run = e.steering
-	return e.steering.Start(e.cfg.Steerer, *d, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
+	return e.steering.Start(e.steering, e.cfg.Steerer, *d, e.cfg.Bounds, workload.Seed(e.cfg.Seed, seedPolls))
 }
 
 func (s *steering) Now() unit.Time { return s.e.now }

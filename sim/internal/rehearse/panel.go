@@ -61,9 +61,9 @@ type Panel struct {
 	index  map[string]int // of the queues in the current snapshot
 }
 
-// Start lets the driver begin.
-func (p *Panel) Start(s steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (err error) {
-	p.index = map[string]int{}
+// Start lets the driver of a run begin.
+func (p *Panel) Start(r Run, s steer.Steerer, d steer.Delays, b steer.Bounds, seed uint64) (err error) {
+	p.Run, p.index = r, map[string]int{}
 	p.driver, err = New(p, s, d, b, seed)
 	return err
 }
@@ -132,6 +132,24 @@ func (p *Panel) Queue(snap *steer.Snapshot, name string) *steer.Queue {
 		snap.Queues = append(snap.Queues, steer.Queue{Name: name})
 	}
 	return &snap.Queues[i]
+}
+
+// Hold adds a job's containers to a snapshot and to its queue, and returns the queue.
+func (p *Panel) Hold(snap *steer.Snapshot, queue string, held unit.Resources, containers int64) *steer.Queue {
+	q := p.Queue(snap, queue)
+	q.Used, q.Containers = q.Used.Add(held), q.Containers+containers
+	snap.Used = snap.Used.Add(held)
+	return q
+}
+
+// List adds a job that is listed, with its containers. active: its queue counts it as running.
+func (p *Panel) List(snap *steer.Snapshot, j *steer.Job, active bool) {
+	if q := p.Hold(snap, j.Queue, j.Held, j.Running); active {
+		q.Running++
+	} else {
+		q.Waiting++
+	}
+	snap.Jobs = append(snap.Jobs, *j)
 }
 
 // JobEnded keeps a job that has ended for the next sample.
