@@ -31,7 +31,7 @@ func (b *binder) restarted(t *rapid.T, name string) *binder {
 	}
 	for _, old := range b.jobs {
 		j := &policy.Job{
-			Seq: old.Seq, Index: old.Index, ID: old.ID, User: old.User, Queue: old.Queue, Tasks: old.Tasks, Submitted: old.Submitted, Ask: one, Done: old.Done,
+			Seq: old.Seq, Index: old.Index, ID: old.ID, User: old.User, Queue: old.Queue, Tasks: old.Tasks, Submitted: old.Submitted, Deadline: old.Deadline, Ask: one, Done: old.Done,
 			Input: old.Input, Stages: slices.Clone(old.Stages),
 		}
 		j.Credit(old.Attained(b.now))
@@ -63,7 +63,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 					case 0:
 						b.arrive(t, i, fmt.Sprint("u", i%3), "", rapid.Int64Range(1, 5).Draw(t, "tasks"))
 					case 1:
-						b.reserve(true)
+						b.next(policy.RackLocal)
 					case 2:
 						if k := slices.IndexFunc(b.jobs, func(j *policy.Job) bool { return b.held[j] > 0 }); k >= 0 {
 							b.back(b.jobs[k], b.now-unit.Second, policy.Done)
