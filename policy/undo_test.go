@@ -20,7 +20,7 @@ type binder struct {
 	now  unit.Time
 	node policy.Node
 	jobs []*policy.Job
-	held map[*policy.Job]int64
+	held map[*policy.Job][]unit.Time // since when, oldest first
 	open []reservation
 }
 
@@ -41,7 +41,7 @@ func newBinder(t *rapid.T, name string) *binder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &binder{Policy: p, node: policy.Node{Total: one.Times(12), Free: one.Times(12)}, held: map[*policy.Job]int64{}}
+	b := &binder{Policy: p, node: policy.Node{Total: one.Times(12), Free: one.Times(12)}, held: map[*policy.Job][]unit.Time{}}
 	b.Order.Resized(0, policy.Cluster{Total: one.Times(12), Max: one.Times(12), Nodes: 1})
 	return b
 }
@@ -69,7 +69,7 @@ func (b *binder) start(j *policy.Job, near policy.Near) {
 	j.Stages[0].Pending--
 	j.Stages[0].Running++
 	j.Hold(b.now, one)
-	b.held[j]++
+	b.held[j] = append(b.held[j], b.now)
 	b.Order.Started(&policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one})
 	if b.Place != nil {
 		b.Place.Placed(j, 0, &b.node, near)
@@ -111,7 +111,8 @@ func (b *binder) undo(i int) {
 
 // back gives a container back.
 func (b *binder) back(j *policy.Job, start unit.Time, why policy.End) {
-	b.held[j]--
+	i := slices.Index(b.held[j], start)
+	b.held[j] = slices.Delete(b.held[j], i, i+1)
 	b.node.Free = b.node.Free.Add(one)
 	j.Stages[0].Running--
 	e := policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one, Held: b.now - start, Why: why}
