@@ -41,7 +41,7 @@ func (b *binder) restarted(t *rapid.T, name string) *binder {
 		r.jobs = append(r.jobs, j)
 		for range b.held[old] {
 			j.Hold(r.now, one)
-			r.held[j] = append(r.held[j], r.now)
+			r.held[j] = append(r.held[j], container{job: j, start: r.now})
 			r.node.Free = r.node.Free.Sub(one)
 			r.Order.Started(&policy.Event{Now: r.now, Job: j, Node: &r.node, Size: one})
 		}
@@ -72,12 +72,12 @@ func TestRestartsChangeNothing(t *testing.T) {
 						case what < 3:
 							x.arrive(t, i, fmt.Sprint("u", i%3), "", tasks)
 						case what < 6:
-							if j := x.next(policy.RackLocal); j != nil {
-								started = append(started, j.ID)
+							if c := x.next(policy.RackLocal); c.job != nil {
+								started = append(started, c.job.ID)
 							}
 						case what < 8:
 							if k := slices.IndexFunc(x.jobs, func(j *policy.Job) bool { return len(x.held[j]) > 0 }); k >= 0 {
-								x.end(k)
+								x.end(k, false)
 							}
 						}
 					}
@@ -93,7 +93,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 						}
 						for k := len(b.jobs) - 1; k >= 0 && slices.Contains([]string{"deadline", "sita:limits=300,borrow=yes", "comp"}, name); k-- {
 							for j := b.jobs[k]; len(b.held[j]) > 0; {
-								b.end(k)
+								b.end(k, false)
 							}
 						}
 						r = b.restarted(t, name)
@@ -122,15 +122,5 @@ func resumed(t *rapid.T, b, r *binder) {
 		if x, y := j.Attained(b.now), r.jobs[k].Attained(b.now); x != y {
 			t.Fatalf("%s has received %v without a restart, %v after one", j.ID, x, y)
 		}
-	}
-}
-
-// end ends the oldest container of a job, which leaves after its last task.
-func (b *binder) end(k int) {
-	j := b.jobs[k]
-	b.back(j, b.held[j][0], policy.Done)
-	if j.Done == j.Tasks {
-		b.Order.Left(b.now, j)
-		b.jobs = slices.Delete(b.jobs, k, k+1)
 	}
 }

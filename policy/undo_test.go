@@ -20,19 +20,19 @@ type binder struct {
 	now  unit.Time
 	node policy.Node
 	jobs []*policy.Job
-	held map[*policy.Job][]unit.Time // since when, oldest first
-	open []reservation
+	held map[*policy.Job][]container // oldest first
+	open []container                 // that are not bound yet
+	late bool                        // nodes are chosen after jobs
 }
 
-// reservation is a container that is not bound yet.
-type reservation struct {
+type container struct {
 	job   *policy.Job
 	stage int
 	near  policy.Near
 	start unit.Time
 }
 
-func newBinder(t *rapid.T, name string) *binder {
+func fresh(t rapid.TB, name string) policy.Policy {
 	spec, err := policy.ParseSpec(name)
 	if err != nil {
 		t.Fatal(err)
@@ -41,10 +41,24 @@ func newBinder(t *rapid.T, name string) *binder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &binder{Policy: p, node: policy.Node{Total: one.Times(12), Free: one.Times(12)}, held: map[*policy.Job][]unit.Time{}}
+	return p
+}
+
+func newBinder(t *rapid.T, name string) *binder {
+	b := &binder{Policy: fresh(t, name), node: policy.Node{Total: one.Times(12), Free: one.Times(12)}, held: map[*policy.Job][]container{}}
+	if b.Choose != nil {
+		b.Choose(anywhere{})
+	}
 	b.Order.Resized(0, policy.Cluster{Total: one.Times(12), Max: one.Times(12), Nodes: 1})
 	return b
 }
+
+// anywhere is a storage without locations.
+type anywhere struct{}
+
+func (anywhere) Near(*policy.Job, int, *policy.Node) policy.Near         { return policy.NoPreference }
+func (anywhere) Local(*policy.Job, int, *policy.Node) bool               { return true }
+func (anywhere) Racks(_ *policy.Job, _ int, _ int64, to []int32) []int32 { return to[:0] }
 
 func (b *binder) arrive(t *rapid.T, i int, user, queue string, tasks int64) {
 	j := &policy.Job{
@@ -62,74 +76,93 @@ func (b *binder) arrive(t *rapid.T, i int, user, queue string, tasks int64) {
 	b.Order.Changed(b.now, j)
 }
 
-// start reserves a container for a job.
-func (b *binder) start(j *policy.Job, near policy.Near) {
-	b.node.Free = b.node.Free.Sub(one)
-	j.Want(0, -1)
-	j.Stages[0].Pending--
-	j.Stages[0].Running++
-	j.Hold(b.now, one)
-	b.held[j] = append(b.held[j], b.now)
-	b.Order.Started(&policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one})
-	if b.Place != nil {
-		b.Place.Placed(j, 0, &b.node, near)
+// offered is the node that offers and starts name.
+func (b *binder) offered() *policy.Node {
+	if b.late {
+		return nil
 	}
+	return &b.node
+}
+
+// want changes what may start of a stage.
+func want(j *policy.Job, stage int, n int64) {
+	j.Stages[stage].Pending += n
+	j.Want(0, n)
+	j.Front = max(0, slices.IndexFunc(j.Stages, func(s policy.Stage) bool { return s.Open() > 0 }))
+}
+
+// start reserves a container for a job.
+func (b *binder) start(j *policy.Job, stage int, near policy.Near) container {
+	c := container{job: j, stage: stage, near: near, start: b.now}
+	b.node.Free = b.node.Free.Sub(one)
+	want(j, c.stage, -1)
+	j.Stages[c.stage].Running++
+	j.Hold(b.now, one)
+	b.held[j] = append(b.held[j], c)
+	b.Order.Started(&policy.Event{Now: b.now, Job: j, Stage: c.stage, Node: b.offered(), Size: one})
+	if b.Place != nil {
+		b.Place.Placed(j, c.stage, &b.node, near)
+	}
+	return c
 }
 
 // next gives a container to whoever is next.
-func (b *binder) next(near policy.Near) (started *policy.Job) {
-	if !one.Fits(b.node.Free) {
-		return nil
+func (b *binder) next(near policy.Near) (started container) {
+	if one.Fits(b.node.Free) {
+		o := policy.Offer{Now: b.now, Node: b.offered()}
+		b.Order.Ranked(&o, func(j *policy.Job) policy.Verdict {
+			stage := j.Front
+			if b.Choose != nil {
+				stage = o.Stage
+			}
+			started = b.start(j, stage, near)
+			return policy.Took
+		})
 	}
-	b.Order.Ranked(&policy.Offer{Now: b.now, Node: &b.node}, func(j *policy.Job) policy.Verdict {
-		started = j
-		b.start(j, near)
-		return policy.Took
-	})
 	return started
 }
 
 // reserve is next, for a container that may not be bound.
 func (b *binder) reserve(near policy.Near) {
-	if j := b.next(near); j != nil {
-		b.open = append(b.open, reservation{job: j, near: near, start: b.now})
+	if c := b.next(near); c.job != nil {
+		b.open = append(b.open, c)
 	}
 }
 
 // undo says that an open reservation could not be bound.
 func (b *binder) undo(i int) {
-	r := b.open[i]
+	c := b.open[i]
 	b.open = slices.Delete(b.open, i, i+1)
 	if b.Place != nil {
-		b.Place.Unplaced(r.job, 0, &b.node, r.near)
+		b.Place.Unplaced(c.job, c.stage, &b.node, c.near)
 	}
-	b.back(r.job, r.start, policy.Undone)
-	r.job.Stages[0].Pending++
-	r.job.Want(0, 1)
-	b.Order.Changed(b.now, r.job)
+	b.back(c, policy.Undone)
+	want(c.job, c.stage, 1)
+	b.Order.Changed(b.now, c.job)
 }
 
 // back gives a container back.
-func (b *binder) back(j *policy.Job, start unit.Time, why policy.End) {
-	i := slices.Index(b.held[j], start)
+func (b *binder) back(c container, why policy.End) {
+	j, s := c.job, &c.job.Stages[c.stage]
+	i := slices.Index(b.held[j], c)
 	b.held[j] = slices.Delete(b.held[j], i, i+1)
 	b.node.Free = b.node.Free.Add(one)
-	j.Stages[0].Running--
-	e := policy.Event{Now: b.now, Job: j, Node: &b.node, Size: one, Held: b.now - start, Why: why}
+	s.Running--
+	e := policy.Event{Now: b.now, Job: j, Stage: c.stage, Node: &b.node, Size: one, Held: b.now - c.start, Why: why}
 	if why == policy.Undone {
-		j.Undo(start, one)
+		j.Undo(c.start, one)
 	} else {
-		j.Yield(b.now, start, one)
-		j.Stages[0].Done++
+		j.Yield(b.now, c.start, one)
+		s.Done++
 		j.Done++
-		j.Stages[0].Worked += b.now - start
-		e.Worked = b.now - start
+		s.Worked += e.Held
+		e.Worked = e.Held
 	}
 	b.Order.Ended(&e)
 }
 
 func (b *binder) ranking() (names []string) {
-	b.Order.Ranked(&policy.Offer{Now: b.now, Node: &b.node}, func(j *policy.Job) policy.Verdict {
+	b.Order.Ranked(&policy.Offer{Now: b.now, Node: b.offered()}, func(j *policy.Job) policy.Verdict {
 		names = append(names, j.ID)
 		return policy.Pass
 	})
@@ -165,7 +198,7 @@ func TestUndoneLeavesNoTrace(t *testing.T) {
 				both := []*binder{a, b}
 				drawn := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 				near := func() policy.Near { return policy.Near(drawn(4, "near")) }
-				starts := map[int][]unit.Time{} // of containers that are bound, by job
+				bound := map[int][][2]container{} // by job
 				for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 					now := a.now + unit.Time(drawn(20, "time"))*unit.Second
 					a.now, b.now = now, now
@@ -182,33 +215,30 @@ func TestUndoneLeavesNoTrace(t *testing.T) {
 					case what == 1 && len(a.open) == 0:
 						near := near()
 						x, y := a.next(near), b.next(near)
-						if (x == nil) != (y == nil) || x != nil && x.ID != y.ID {
+						k := slices.Index(a.jobs, x.job)
+						if k != slices.Index(b.jobs, y.job) {
 							t.Fatalf("%+v starts after undone reservations, %+v without", x, y)
 						}
-						if x != nil {
-							k := slices.Index(a.jobs, x)
-							starts[k] = append(starts[k], now)
+						if k >= 0 {
+							bound[k] = append(bound[k], [2]container{x, y})
 						}
 					case what == 1: // others start
 						k := slices.IndexFunc(a.jobs, func(j *policy.Job) bool {
-							return j.Pending > 0 && !slices.ContainsFunc(a.open, func(r reservation) bool { return r.job.User == j.User })
+							return j.Pending > 0 && !slices.ContainsFunc(a.open, func(c container) bool { return c.job.User == j.User })
 						})
 						if near := near(); k >= 0 && one.Fits(a.node.Free) {
-							for _, x := range both {
-								x.start(x.jobs[k], near)
-							}
-							starts[k] = append(starts[k], now)
+							bound[k] = append(bound[k], [2]container{a.start(a.jobs[k], 0, near), b.start(b.jobs[k], 0, near)})
 						}
 					case (what == 2 || what == 3) && len(a.open) < 8:
 						a.reserve(near())
 					case what == 4 && len(a.open) > 0:
 						a.undo(drawn(len(a.open), "undone"))
 					case what == 5 && len(a.jobs) > 0:
-						if k := drawn(len(a.jobs), "job"); len(starts[k]) > 0 {
-							for _, x := range both {
-								x.back(x.jobs[k], starts[k][0], policy.Done)
+						if k := drawn(len(a.jobs), "job"); len(bound[k]) > 0 {
+							for i, x := range both {
+								x.back(bound[k][0][i], policy.Done)
 							}
-							starts[k] = starts[k][1:]
+							bound[k] = bound[k][1:]
 						} else if a.Place != nil && a.jobs[k].Pending > 0 {
 							for _, x := range both {
 								x.Place.Skipped(now, x.jobs[k], 0)
