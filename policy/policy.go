@@ -132,8 +132,8 @@ type Event struct {
 	Node *Node
 	Size unit.Resources // of the container; zero for a task in a kept container, which holds no resources of its own
 
-	// End events only. Held: how long the container was held (for a kept container, how long the task ran in it). Worked: how long the
-	// task did its own work, without start-up and waiting for other stages; 0 for an AM and for a kept container. Both are 0 for what is Undone.
+	// End events only. Held: how long the container was held or reserved (for a kept container, how long the task ran in it): it started at Now - Held. Worked:
+	// how long the task did its own work, without start-up and waiting for other stages; 0 for an AM, a kept container and what is Undone.
 	Held, Worked unit.Time
 	Why          End
 }
@@ -267,7 +267,10 @@ type Place interface {
 	Skipped(now unit.Time, j *Job, s int) (again unit.Time)
 	// Placed says that a task was started on n, or that an engine that binds later reserved n for it.
 	Placed(j *Job, s int, n *Node, near Near)
-	// Unplaced says that what the last Placed of the job reserved was not bound: the task waits again.
+	// Unplaced says that what Placed reserved was not bound: the task waits again. Engines that bind asynchronously have many reservations open, also of one
+	// job, and undo any of them, in any order and whatever happened since. Once all are undone, a job waits as if there had been none: it has skipped what it
+	// skipped before and since. Meanwhile its starts count as alike: whichever is undone, the wait that the last one ended goes on. A policy may forget the
+	// oldest of many starts; the job then waits anew. Order.Ended with Undone follows.
 	Unplaced(j *Job, s int, n *Node, near Near)
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)

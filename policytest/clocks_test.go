@@ -191,35 +191,59 @@ func (f *failing) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
+// failure is how a replay fails; "": it does not.
+func failure(t *testing.T, spec string, r *policytest.Recording) (text string) {
+	t.Helper()
+	f := &failing{T: t}
+	defer func() {
+		if r := recover(); r != nil && r != f {
+			panic(r)
+		}
+		text = f.text
+	}()
+	policytest.Replay(f, fresh(t, spec), r)
+	return ""
+}
+
+// recorded reads a recording.
+func recorded(t *testing.T, name string) *policytest.Recording {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, err := policytest.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A policy asks what it asked when it was recorded, no more and no less.
+func TestReplaysCountAnswers(t *testing.T) {
+	for _, n := range []int{-1, 1} {
+		r := recorded(t, "nas.ideal")
+		loads := &r.Answers.Network
+		*loads = append(*loads, [2]float64{})[:len(*loads)+n]
+		if got, want := failure(t, "nas", r), map[int]string{-1: "more than the recording has", 1: "are left"}[n]; !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A recording refuses another policy, and files that are none.
 func TestRecordingsTellPoliciesApart(t *testing.T) {
 	for spec, want := range map[string]string{
 		"fair": "", "fifo": "the recording has", "fbq:limits=1": "the recording has", "delay:node=0": "the recording has",
 	} {
 		t.Run(spec, func(t *testing.T) {
-			file, err := os.Open("testdata/fair.ideal.jsonl")
+			name := "fair.ideal"
 			if spec == "delay:node=0" {
-				file, err = os.Open("testdata/delay_node-3s.ideal.jsonl")
+				name = "delay_node-3s.ideal"
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer file.Close()
-			r, err := policytest.Read(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := &failing{T: t}
-			func() {
-				defer func() {
-					if r := recover(); r != nil && r != f {
-						panic(r)
-					}
-				}()
-				policytest.Replay(f, fresh(t, spec), r)
-			}()
-			if !strings.Contains(f.text, want) || want == "" && f.text != "" {
-				t.Errorf("%q, want %q", f.text, want)
+			if got := failure(t, spec, recorded(t, name)); !strings.Contains(got, want) || want == "" && got != "" {
+				t.Errorf("%q, want %q", got, want)
 			}
 		})
 	}

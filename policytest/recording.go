@@ -145,25 +145,29 @@ func (m *measuring) Uplink(rack int32) (in, out float64)  { return m.record(m.Ne
 func (m *measuring) Carried(rack int32) (in, out float64) { return m.record(m.Network.Carried(rack)) }
 
 // player gives the recorded answers again.
-type player struct{ Answers }
+type player struct {
+	Answers
+	t rapid.TB
+}
 
-func pop[T any](list *[]T) (first T) {
-	if len(*list) > 0 {
-		first, *list = (*list)[0], (*list)[1:]
+func pop[T any](p *player, list *[]T) (first T) {
+	if len(*list) == 0 {
+		p.t.Fatalf("it asks for a %T more than the recording has", first)
 	}
+	first, *list = (*list)[0], (*list)[1:]
 	return first
 }
 
-func (p *player) Near(*policy.Job, int, *policy.Node) policy.Near { return pop(&p.Answers.Near) }
-func (p *player) Local(*policy.Job, int, *policy.Node) bool       { return pop(&p.Answers.Local) }
+func (p *player) Near(*policy.Job, int, *policy.Node) policy.Near { return pop(p, &p.Answers.Near) }
+func (p *player) Local(*policy.Job, int, *policy.Node) bool       { return pop(p, &p.Answers.Local) }
 func (p *player) Racks(_ *policy.Job, _ int, _ int64, _ []int32) []int32 {
-	return pop(&p.Answers.Racks)
+	return pop(p, &p.Answers.Racks)
 }
 func (p *player) Uplink(int32) (in, out float64)  { return p.network() }
 func (p *player) Carried(int32) (in, out float64) { return p.network() }
 
 func (p *player) network() (in, out float64) {
-	now := pop(&p.Network)
+	now := pop(p, &p.Network)
 	return now[0], now[1]
 }
 
@@ -183,7 +187,7 @@ func claimText(claims []policy.Claim) string {
 // Replay replays a recording to a fresh policy and fails at the first decision that differs.
 func Replay(t rapid.TB, p policy.Policy, r *Recording) {
 	t.Helper()
-	answers := &player{r.Answers}
+	answers := &player{r.Answers, t}
 	if p.Foresee != nil {
 		p.Foresee(func(j *policy.Job) unit.Time { return r.Answers.Sizes[j.Seq] })
 	}
@@ -196,6 +200,9 @@ func Replay(t rapid.TB, p policy.Policy, r *Recording) {
 	play := &replay{t: t, Policy: p, log: r.Calls, jobs: map[int64]*policy.Job{}}
 	for play.at < len(play.log) {
 		play.step()
+	}
+	if a := answers.Answers; len(a.Near)+len(a.Local)+len(a.Racks)+len(a.Network) > 0 {
+		t.Fatalf("it did not ask for all that the recording has: %+v are left", a)
 	}
 }
 

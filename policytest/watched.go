@@ -23,9 +23,12 @@ type watched struct {
 	starts   map[string]int64 // by job/stage
 	ends     map[string]int64
 	present  map[int32]*policy.Job
-	wants    map[int32]bool // by the events so far
-	complete map[int32]bool // it arrived with all its tasks
-	last     map[int64]View // as recorded
+	wants    map[int32]bool        // by the events so far
+	complete map[int32]bool        // it arrived with all its tasks
+	last     map[int64]View        // as recorded
+	now      unit.Time             // of the last start or end
+	began    map[string]int64      // what runs, by job, stage and the time of its start
+	jobs     map[int32]*policy.Job // as their starts and ends make them
 	log      Recording
 }
 
@@ -78,6 +81,8 @@ func (w *watched) Arrived(now unit.Time, j *policy.Job) error {
 		tasks += j.Stages[i].Tasks
 	}
 	w.complete[j.Index] = tasks == j.Tasks
+	w.jobs[j.Index] = &policy.Job{}
+	w.jobs[j.Index].Credit(j.Attained(now)) // before a restart
 	w.call(Call{What: "arrived", Now: now, Job: j.Seq})
 	at := len(w.log.Calls) - 1
 	err := w.Order.Arrived(now, j)
@@ -117,6 +122,29 @@ func (w *watched) stages(e *policy.Event) {
 
 func (w *watched) event(what string, e *policy.Event) {
 	w.stages(e)
+	j, own := e.Job, w.jobs[e.Job.Index]
+	start, by := e.Now, int64(1)
+	if what == "ended" {
+		start, by = e.Now-e.Held, -1
+	}
+	began := fmt.Sprint(j.ID, "/", e.Stage, " at ", int64(start))
+	if w.began[began] += by; w.began[began] < 0 {
+		w.t.Fatalf("what ends at %v, held for %v, did not begin then: %s", e.Now, e.Held, began)
+	}
+	switch {
+	case e.Size.IsZero(): // in a kept container
+	case what == "started":
+		own.Hold(e.Now, e.Size)
+	case e.Why == policy.Undone:
+		own.Undo(start, e.Size)
+	default:
+		own.Yield(e.Now, start, e.Size)
+	}
+	if j.Running != own.Running || j.Used != own.Used || j.Attained(e.Now) != own.Attained(e.Now) || e.Now < w.now {
+		w.t.Fatalf("at %v, after %v, job %s holds %d containers, %v, and has received %v; by its starts and ends %d, %v and %v", e.Now, w.now, j.ID, j.Running, j.Used,
+			j.Attained(e.Now), own.Running, own.Used, own.Attained(e.Now))
+	}
+	w.now = e.Now
 	w.call(Call{What: what, Now: e.Now, Job: e.Job.Seq, Stage: e.Stage, Node: e.Node, Size: e.Size, Held: e.Held, Worked: e.Worked, Why: e.Why})
 }
 
@@ -239,7 +267,7 @@ func (b *Books) Watch(t rapid.TB, fresh func() (policy.Policy, error)) func() (p
 		}
 		w := &watched{
 			Order: p.Order, t: t, byNode: p.Required()&policy.NodeOffers != 0, starts: map[string]int64{}, ends: map[string]int64{},
-			present: map[int32]*policy.Job{}, wants: map[int32]bool{}, complete: map[int32]bool{}, last: map[int64]View{},
+			present: map[int32]*policy.Job{}, wants: map[int32]bool{}, complete: map[int32]bool{}, last: map[int64]View{}, jobs: map[int32]*policy.Job{}, began: map[string]int64{},
 		}
 		*b = append(*b, w)
 		p.Order = w.like(p.Order)

@@ -53,7 +53,8 @@ func (t placement) Placed(j *policy.Job, s int, n *policy.Node, near policy.Near
 func (t placement) Unplaced(j *policy.Job, s int, _ *policy.Node, _ policy.Near) {
 	if !isReduce(j, s) {
 		state := &t.maps.p.jobs[j.Index]
-		state.opportunities = state.before
+		taken, _ := state.ended.Take()
+		state.opportunities += taken
 	}
 }
 
@@ -101,7 +102,7 @@ func (l locality) anywhere(v *policy.Job, opportunities int64) bool {
 // Placed resets the count, unless the task is off switch: then the next one may be too, in another heartbeat.
 func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near) {
 	j := &l.p.jobs[v.Index]
-	j.before = j.opportunities
+	before := j.opportunities
 	switch near {
 	case policy.NodeLocal, policy.RackLocal:
 		j.opportunities = 0
@@ -109,6 +110,7 @@ func (l locality) Placed(v *policy.Job, _ int, _ *policy.Node, near policy.Near)
 		j.opportunities++
 		l.p.beat.off = true
 	}
+	j.ended.Keep(before - j.opportunities)
 }
 
 // spread places reduces when they avoid busy nodes. A node that runs a reduce is skipped once. If it is offered again while

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/internal/undo"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 )
@@ -74,8 +75,8 @@ type job struct {
 	ready         [kinds]bool
 	held          [kinds]int64 // slots
 	running       [kinds]int64
-	opportunities int64 // scheduling opportunities for maps since the last local one
-	before        int64 // the same, before the last start
+	opportunities int64           // scheduling opportunities for maps since the last local one
+	ended         undo.Log[int64] // what starts took off opportunities
 }
 
 // position is a job's position in its queue's order: by level (0 where the queue has no priorities), then by arrival. Hadoop's job ids

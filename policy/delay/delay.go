@@ -25,6 +25,7 @@ import (
 	"maps"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/internal/undo"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/fair"
 	"github.com/yardmaster/yardmaster/unit"
@@ -105,8 +106,8 @@ type state struct {
 type Delay struct {
 	node, rack unit.Time // or counts of opportunities
 	timed      bool
-	jobs       []state // by Index
-	before     []state // by Index: before the last start
+	jobs       []state           // by Index
+	ended      []undo.Log[state] // by Index: the waits that starts ended
 }
 
 var (
@@ -217,20 +218,34 @@ func (d *Delay) Skipped(now unit.Time, j *policy.Job, _ int) unit.Time {
 
 // Placed starts the next wait at the level the job has reached.
 func (d *Delay) Placed(j *policy.Job, _ int, _ *policy.Node, near policy.Near) {
-	*dense.At(&d.before, j.Index) = *d.of(j)
+	s := d.of(j)
+	ended := *s
 	switch near {
 	case policy.NodeLocal:
-		*d.of(j) = state{}
+		*s = state{}
 	case policy.RackLocal:
-		*d.of(j) = state{level: rackLevel}
+		*s = state{level: rackLevel}
 	case policy.OffRack:
-		*d.of(j) = state{level: anywhere}
+		*s = state{level: anywhere}
+	default:
+		ended = state{level: s.level} // no wait ends
 	}
+	dense.At(&d.ended, j.Index).Keep(ended)
 }
 
-// Unplaced goes on with the wait as it was before the start.
+// Unplaced goes on with the wait that the start ended, and adds what the job has skipped since.
 func (d *Delay) Unplaced(j *policy.Job, _ int, _ *policy.Node, _ policy.Near) {
-	*d.of(j) = *dense.At(&d.before, j.Index)
+	s := d.of(j)
+	ended, ok := dense.At(&d.ended, j.Index).Take()
+	switch {
+	case !ok:
+		return
+	case !d.timed:
+		ended.since += s.since
+	case !ended.waits:
+		ended.waits, ended.since = s.waits, s.since
+	}
+	*s = ended
 }
 
 // Left drops the job.

@@ -156,8 +156,9 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	return nil
 }
 
-// Save saves the levels of jobs and their attained service.
+// Save saves the levels of jobs and their attained service, after it has demoted those that have reached their limits by now, in that order.
 func (o *Order) Save(now unit.Time) ([]byte, error) {
+	o.settle(now)
 	return o.Queues.Save(func(j *policy.Job) unit.Time {
 		s := &o.jobs[j.Index]
 		if o.completed {

@@ -378,11 +378,11 @@ func (p place) Skipped(now unit.Time, v *policy.Job, s int) unit.Time {
 // Placed goes on with a user's wait after the start of a map without input on its node: as in delay scheduling, the next one need not wait.
 func (p place) Placed(v *policy.Job, s int, _ *policy.Node, near policy.Near) {
 	if j := p.o.Of(v.Index); !p.o.set.resets && j.IsMap(s) && (near == policy.RackLocal || near == policy.OffRack) {
-		p.o.UserOf(j).Wait[shuffle.ForMap].Undo()
+		p.o.UserOf(j).Wait[shuffle.ForMap].Continue()
 	}
 }
 
-// Unplaced is a no-op: the order is notified of the end, and goes on with the wait.
+// Unplaced is a no-op: the order is notified of the end, and takes the start back.
 func (p place) Unplaced(*policy.Job, int, *policy.Node, policy.Near) {}
 
 // Left is a no-op: the order is notified too.

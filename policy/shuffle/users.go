@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/yardmaster/yardmaster/internal/dense"
+	"github.com/yardmaster/yardmaster/internal/undo"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rank"
 	"github.com/yardmaster/yardmaster/unit"
@@ -59,11 +60,13 @@ type position struct {
 
 // Wait counts the offers that a user let pass since its last start of a kind.
 type Wait struct {
+	offers
+	ended undo.Log[offers] // by starts, which may be undone
+}
+
+type offers struct {
 	n     int64
 	since unit.Time // of the first
-
-	beforeN     int64 // before the last start, which may be undone
-	beforeSince unit.Time
 }
 
 // Bound limits a wait, by offers or by time.
@@ -106,12 +109,22 @@ func (w *Wait) Skip(now unit.Time) {
 }
 
 func (w *Wait) reset() {
-	w.beforeN, w.beforeSince = w.n, w.since
-	w.n, w.since = 0, 0
+	w.ended.Keep(w.offers)
+	w.offers = offers{}
 }
 
-// Undo undoes the last reset.
-func (w *Wait) Undo() { w.n, w.since = w.beforeN, w.beforeSince }
+// undo takes a start back: the wait that it ended goes on.
+func (w *Wait) undo() {
+	if ended, _ := w.ended.Take(); ended.n > 0 {
+		w.n, w.since = w.n+ended.n, ended.since
+	}
+}
+
+// Continue says that the last start did not end the wait.
+func (w *Wait) Continue() {
+	w.undo()
+	w.ended.Keep(offers{})
+}
 
 // Choose is called by engines that let an order choose the stage.
 func (o *Users) Choose(s policy.Storage) { o.Store = s }
@@ -163,7 +176,7 @@ func (o *Users) Ended(e *policy.Event) {
 	j := o.Of(e.Job.Index)
 	o.Jobs.Ended(j, e)
 	if e.Why == policy.Undone && e.Stage >= 0 {
-		o.waitOf(j, e.Stage).Undo()
+		o.waitOf(j, e.Stage).undo()
 	}
 	o.list(j)
 }
