@@ -323,6 +323,8 @@ type Claim struct {
 	Count int64
 	For   *Job  // the job that they make room for; nil: none in particular
 	Node  *Node // only containers on this node; nil: on any
+	// Queue is the queue that they make room for, in a scheduler that preempts for queues.
+	Queue string
 	// Restart preempts all of the job's tasks instead and discards its finished ones: all run again, and its counts start from 0. The engine
 	// then calls Changed.
 	Restart bool

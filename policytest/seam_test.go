@@ -188,7 +188,12 @@ var seam = []seamRow{
 	{thing: "jobs that start over", spec: "tags:limits=20,restart=yes", clocks: clocks[:1], refused: "restarts jobs from their first task", show: preempted},
 	{thing: "preemption", spec: "fbq:limits=400,reduces=release", clocks: []string{scenario.Ideal, scenario.Hadoop}, jobs: func(jobs workload.Slice) {
 		jobs[0].Stages[0].Tasks, jobs[0].Stages[1].After[0].SlowStart = 12, 0 // its reduce waits in its container
-	}, show: preempted},
+	}, show: func(r *policytest.Recording) error {
+		if !slices.ContainsFunc(r.Calls, func(c policytest.Call) bool { return c.What == "victims" && strings.Contains(c.Answer, " for job ") }) {
+			return errors.New("nobody is preempted for another job")
+		}
+		return nil
+	}},
 	{thing: "racks of the nodes", spec: "shufflewatcher", show: func(r *policytest.Recording) error {
 		for i := len(r.Calls) - 1; i >= 0; i-- {
 			if c := r.Calls[i].Cluster; c != nil {
