@@ -48,7 +48,7 @@ type Job struct {
 	Pending int64        // tasks (or the AM) that could start now
 	Waiting [Slots]int64 // the same by the kind of slot they take
 	// Front is the stage whose task would start next, or AMStage for the AM; Ask is the request of that task, or of its whole
-	// gang. If it does not fit, the engine may start a task of another open stage: see Stage.Replaces. Valid while Pending > 0.
+	// gang. If it does not fit, the engine may start a task of another open stage: see Replaces. Valid while Pending > 0.
 	Front   int
 	Ask     unit.Resources
 	Running int64          // containers held
@@ -84,10 +84,14 @@ const GangPatience = unit.Minute
 // Open is the number of tasks that could start now. A job may have several open stages, each with its own Ask.
 func (s *Stage) Open() int64 { return s.Pending - s.Later }
 
-// Replaces reports whether a task of s may start where the job's next one, of stage front, does not fit: it takes a container of the same kind that is no
-// larger, and is in no gang. The order has agreed to that size.
-func (s *Stage) Replaces(front *Stage) bool {
-	return s != front && s.Open() > 0 && s.Slot == front.Slot && s.Gang <= 1 && s.Ask.Fits(front.Ask)
+// Replaces reports whether a task of stage s may start where the job's next one, of stage front, does not fit: it takes a container of the same kind that is
+// no larger, and is in no gang. The order has agreed to that size. Nothing replaces an AM or a kept container, without which no task runs.
+func (j *Job) Replaces(s, front int) bool {
+	if s == front || s < 0 || front < 0 {
+		return false
+	}
+	t, f := &j.Stages[s], &j.Stages[front]
+	return t.Open() > 0 && t.Slot == f.Slot && t.Gang <= 1 && t.Ask.Fits(f.Ask)
 }
 
 // Attained is the container-time the job has received by now, including containers it still holds.

@@ -194,6 +194,11 @@ var seam = []seamRow{
 		}
 		return nil
 	}},
+	{thing: "a stage in place of a larger one", spec: "fifo", jobs: func(jobs workload.Slice) {
+		s := jobs[0].Stages // both are open; an AM leaves half a node
+		s[0].Kind, s[0].Ask, s[0].Input = workload.Other, unit.Resources{Mem: 2048, Cores: 2}, 0
+		s[1].Kind, s[1].Tasks, s[1].After = workload.Other, 8, nil
+	}, show: replaced},
 	{thing: "racks of the nodes", spec: "shufflewatcher", show: func(r *policytest.Recording) error {
 		for i := len(r.Calls) - 1; i >= 0; i-- {
 			if c := r.Calls[i].Cluster; c != nil {
@@ -251,6 +256,26 @@ var seam = []seamRow{
 		}
 		return err
 	}},
+}
+
+// replaced checks that what starts is of the front stage, or may replace it where it does not fit.
+func replaced(r *policytest.Recording) error {
+	jobs, n := map[int64]policy.Job{}, 0
+	for _, c := range r.Calls {
+		if j, ok := jobs[c.Job]; ok && c.What == "started" && c.Stage != j.Front {
+			if !j.Replaces(c.Stage, j.Front) {
+				return fmt.Errorf("at %v stage %d of %+v starts on %+v", c.Now, c.Stage, j, c.Node)
+			}
+			n++
+		}
+		for _, v := range c.Jobs {
+			jobs[v.Seq] = v.Job
+		}
+	}
+	if n == 0 {
+		return errors.New("none")
+	}
+	return nil
 }
 
 func preempted(r *policytest.Recording) error {

@@ -400,13 +400,16 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	return s.granted
 }
 
-// serve gives the job a container on the current node, if one of its requests suits it: the first, or one that may take its place (policy.Stage.Replaces; sizes
-// are those that the requests have on this node).
+// serve gives the job a container on the current node, if one of its requests suits it: the first, or one that may start where that does not fit.
 func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
 	for _, row := range a.table.Rows() {
-		if row.Any() == 0 || s.chooses && a.stage(row.Priority) != s.offer.Stage || !s.gathering.allows(a, row.Priority) {
+		if row.Any() == 0 {
+			continue
+		}
+		stage := a.stage(row.Priority)
+		if s.chooses && stage != s.offer.Stage || !s.chooses && stage != j.Front && !j.Replaces(stage, j.Front) || !s.gathering.allows(a, row.Priority) {
 			continue
 		}
 		near := nearness(row, n)
@@ -418,7 +421,7 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 		if !size.Fits(ask) { // the request is larger here than elsewhere
 			near, size = policy.OffRack, row.Size()
 		}
-		if stage := a.stage(row.Priority); size.Fits(ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
+		if size.Fits(ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
 			s.give(a, row, stage, near)
 			return policy.Took
 		}
