@@ -230,6 +230,28 @@ var seam = []seamRow{
 		}
 		return err
 	}},
+	{thing: "nothing is proposed where nothing fits", spec: "fair:resource=drf", change: func(r *run.Spec) {
+		c := *r.Cluster
+		c.Nodes = slices.Clone(c.Nodes)
+		c.Nodes[1].Room.Extra = unit.Named("gpu", 1)
+		r.Cluster = &c
+	}, jobs: func(jobs workload.Slice) {
+		for _, j := range jobs {
+			j.AM = unit.Resources{}
+			for i := range j.Stages {
+				j.Stages[i].Ask.Extra = unit.Named("gpu", 1)
+			}
+		}
+	}, show: func(r *policytest.Recording) error {
+		busy := false
+		for _, c := range r.Calls {
+			if c.What == "ranked" && (busy || c.Node != nil && c.Node.Free.Extra.Of("gpu") == 0) {
+				return fmt.Errorf("asked at %v, when the GPU is busy: %v", c.Now, busy)
+			}
+			busy = c.What == "started" || busy && c.What != "ended"
+		}
+		return nil
+	}},
 	{thing: "gangs gathered by their AM", spec: "fifo", clocks: clocks[1:], jobs: func(jobs workload.Slice) { jobs[0].Stages[0].Gang = 4 }, show: func(r *policytest.Recording) error {
 		var ends []unit.Time
 		err := each(r, func(c *policytest.Call, j *policy.Job) error {

@@ -270,7 +270,7 @@ func (s *scheduler) refresh(a *app) bool {
 			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
 		}
 		if row.Any() > 0 {
-			smallest = smallest.Min(row.Size())
+			smallest = asks.Lower(smallest, row.Size())
 		}
 	}
 	s.book(a, smallest)
