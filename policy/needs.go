@@ -21,7 +21,6 @@ const (
 	Timers                           // the engine calls Timer
 	Shifts                           // the engine calls Policy.Shifted
 	RepeatedOffers                   // nodes are offered repeatedly: see Counter
-	Gangs                            // the tasks of a gang start together
 	Restarts                         // the engine honours Claim.Restart
 
 	Everything = Restarts<<1 - 1
@@ -35,12 +34,11 @@ var needs = [...]string{
 	"it goes by the load of the network",
 	"it chooses among the stages of a job",
 	"it knows the true sizes of jobs, as only a simulator can",
-	"it places the input of jobs",
+	"it places the input of jobs, and on a cluster the file system does",
 	"it preempts containers",
 	"it acts periodically",
 	"its order changes between events",
 	"it counts offers, so nodes must be offered repeatedly",
-	"it starts the tasks of a gang together",
 	"it restarts jobs from their first task, and only an AM decides what of its job runs again",
 }
 

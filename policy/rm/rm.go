@@ -201,7 +201,7 @@ func CheckSize(size unit.Resources) error {
 	if size.Extra == (unit.Extra{}) {
 		return nil
 	}
-	return fmt.Errorf("it asks for a container of %v: YARN's own schedulers count memory and vcores only here; other resources are counted in ideal time", size)
+	return fmt.Errorf("it asks for a container of %v: YARN's own schedulers count memory and vcores only here; a scheduler without a file of YARN's, such as --scheduler capacity, counts other resources too", size)
 }
 
 // TaskWatcher is implemented by schedulers that follow the tasks inside containers that applications keep. A ResourceManager does not see them.
