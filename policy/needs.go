@@ -13,7 +13,7 @@ const (
 	NodeOffers     Needs = 1 << iota // offers name a node
 	Placement                        // the engine asks Place about nodes
 	Racks                            // Cluster.Racks and Cluster.Working
-	NetworkLoad                      // the engine has a Network: see Networked
+	NetworkLoad                      // a Network is played, which depends on the run more than on its engine: see Watch
 	StageChoice                      // the engine calls Policy.Choose
 	TrueSizes                        // the engine calls Policy.Foresee
 	InputPlacement                   // the engine calls Policy.Input
