@@ -13,7 +13,7 @@ const (
 	NodeOffers     Needs = 1 << iota // offers name a node
 	Placement                        // the engine asks Place about nodes
 	Racks                            // Cluster.Racks and Cluster.Working
-	NetworkLoad                      // the engine has a Network: see Networked
+	NetworkLoad                      // a Network is played, which depends on the run more than on its engine: see Watch
 	StageChoice                      // the engine calls Policy.Choose
 	TrueSizes                        // the engine calls Policy.Foresee
 	InputPlacement                   // the engine calls Policy.Input
@@ -21,7 +21,6 @@ const (
 	Timers                           // the engine calls Timer
 	Shifts                           // the engine calls Policy.Shifted
 	RepeatedOffers                   // nodes are offered repeatedly: see Counter
-	Gangs                            // the tasks of a gang start together
 	Restarts                         // the engine honours Claim.Restart
 
 	Everything = Restarts<<1 - 1
@@ -35,12 +34,11 @@ var needs = [...]string{
 	"it goes by the load of the network",
 	"it chooses among the stages of a job",
 	"it knows the true sizes of jobs, as only a simulator can",
-	"it places the input of jobs",
+	"it places the input of jobs, and on a cluster the file system does",
 	"it preempts containers",
 	"it acts periodically",
 	"its order changes between events",
 	"it counts offers, so nodes must be offered repeatedly",
-	"it starts the tasks of a gang together",
 	"it restarts jobs from their first task, and only an AM decides what of its job runs again",
 }
 

@@ -48,7 +48,7 @@ type Job struct {
 	Pending int64        // tasks (or the AM) that could start now
 	Waiting [Slots]int64 // the same by the kind of slot they take
 	// Front is the stage whose task would start next, or AMStage for the AM; Ask is the request of that task, or of its whole
-	// gang. If it does not fit, the engine may start a task of another open stage: see Stage.Replaces. Valid while Pending > 0.
+	// gang. If it does not fit, the engine may start a task of another open stage: see Replaces. Valid while Pending > 0.
 	Front   int
 	Ask     unit.Resources
 	Running int64          // containers held
@@ -84,10 +84,14 @@ const GangPatience = unit.Minute
 // Open is the number of tasks that could start now. A job may have several open stages, each with its own Ask.
 func (s *Stage) Open() int64 { return s.Pending - s.Later }
 
-// Replaces reports whether a task of s may start where the job's next one, of stage front, does not fit: it takes a container of the same kind that is no
-// larger, and is in no gang. The order has agreed to that size.
-func (s *Stage) Replaces(front *Stage) bool {
-	return s != front && s.Open() > 0 && s.Slot == front.Slot && s.Gang <= 1 && s.Ask.Fits(front.Ask)
+// Replaces reports whether a task of stage s may start where the job's next one, of stage front, does not fit: it takes a container of the same kind that is
+// no larger, and is in no gang. The order has agreed to that size. Nothing replaces an AM or a kept container, without which no task runs.
+func (j *Job) Replaces(s, front int) bool {
+	if s == front || s < 0 || front < 0 {
+		return false
+	}
+	t, f := &j.Stages[s], &j.Stages[front]
+	return t.Open() > 0 && t.Slot == f.Slot && t.Gang <= 1 && t.Ask.Fits(f.Ask)
 }
 
 // Attained is the container-time the job has received by now, including containers it still holds.
@@ -219,7 +223,7 @@ type Order interface {
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)
 	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
-	// one was taken. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
+	// one was taken. An engine need not ask where no waiting job's Ask fits, nor a stage that Replaces. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
 	Ranked(o *Offer, try func(*Job) Verdict) bool
 }
 
@@ -326,6 +330,8 @@ type Claim struct {
 	Count int64
 	For   *Job  // the job that they make room for; nil: none in particular
 	Node  *Node // only containers on this node; nil: on any
+	// Queue is the queue that they make room for, in a scheduler that preempts for queues.
+	Queue string
 	// Restart preempts all of the job's tasks instead and discards its finished ones: all run again, and its counts start from 0. The engine
 	// then calls Changed.
 	Restart bool

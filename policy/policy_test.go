@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
+	"github.com/yardmaster/yardmaster/unit"
 )
 
 // A reason names the first three of the jobs that come first, and counts all.
@@ -24,6 +25,31 @@ func TestReasonNamesThree(t *testing.T) {
 	}
 	if got := (policy.Reason{}).Append(nil); len(got) > 0 {
 		t.Errorf("an empty reason is one: %v", got)
+	}
+}
+
+// What may start where the front stage does not fit.
+func TestReplaces(t *testing.T) {
+	front := policy.Stage{Pending: 2, Ask: unit.Resources{Mem: 4096, Cores: 2}}
+	j := policy.Job{Stages: []policy.Stage{front, {}}}
+	for name, c := range map[string]struct {
+		s    policy.Stage
+		want bool
+	}{
+		"as large":   {front, true},
+		"smaller":    {policy.Stage{Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 2}}, true},
+		"larger":     {policy.Stage{Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 3}}, false},
+		"with a GPU": {policy.Stage{Pending: 1, Ask: unit.Resources{Mem: 1024, Cores: 1, Extra: unit.Named("gpu", 1)}}, false},
+		"not open":   {policy.Stage{Pending: 1, Later: 1, Ask: front.Ask}, false},
+		"other slot": {policy.Stage{Pending: 1, Ask: front.Ask, Slot: policy.ReduceSlot}, false},
+		"a gang":     {policy.Stage{Pending: 4, Ask: front.Ask, Gang: 4}, false},
+	} {
+		if j.Stages[1] = c.s; j.Replaces(1, 0) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+	if j.Stages[1] = front; j.Replaces(0, 0) || j.Replaces(0, policy.AMStage) || j.Replaces(policy.KeptStage, 0) {
+		t.Error("itself, or an AM or a kept container")
 	}
 }
 

@@ -31,7 +31,8 @@ type Policy struct {
 	// Input, if set, is called by engines that place a job's input: racks for the first replica of its blocks, and for the others. No rack: any.
 	// Each entry of first gets an equal part of the input. For locality, only the first replica counts then.
 	Input func(j *Job) (first, others []int32)
-	// Gathers, if set, is called by engines whose network has circuits: whether the job's output waits until enough of it has gathered for one.
+	// Gathers, if set, is called by engines whose network has circuits: whether the job's output waits until enough of it has gathered for one. It is a
+	// hint and no need: without circuits there is nothing to gather for, and no decision of the policy depends on it.
 	Gathers func(j *Job) bool
 	// Needs declares what cannot be seen from the other fields, such as the racks of the nodes: see Required.
 	Needs Needs

@@ -180,6 +180,9 @@ func claimText(claims []policy.Claim) string {
 		if c.For != nil {
 			text += fmt.Sprintf(" for job %d;", c.For.Seq)
 		}
+		if c.Node != nil {
+			text += fmt.Sprintf(" on node %d;", c.Node.Index)
+		}
 	}
 	return text
 }

@@ -188,7 +188,17 @@ var seam = []seamRow{
 	{thing: "jobs that start over", spec: "tags:limits=20,restart=yes", clocks: clocks[:1], refused: "restarts jobs from their first task", show: preempted},
 	{thing: "preemption", spec: "fbq:limits=400,reduces=release", clocks: []string{scenario.Ideal, scenario.Hadoop}, jobs: func(jobs workload.Slice) {
 		jobs[0].Stages[0].Tasks, jobs[0].Stages[1].After[0].SlowStart = 12, 0 // its reduce waits in its container
-	}, show: preempted},
+	}, show: func(r *policytest.Recording) error {
+		if !slices.ContainsFunc(r.Calls, func(c policytest.Call) bool { return c.What == "victims" && strings.Contains(c.Answer, " for job ") }) {
+			return errors.New("nobody is preempted for another job")
+		}
+		return nil
+	}},
+	{thing: "a stage in place of a larger one", spec: "fifo", jobs: func(jobs workload.Slice) {
+		s := jobs[0].Stages // both are open; an AM leaves half a node
+		s[0].Kind, s[0].Ask, s[0].Input = workload.Other, unit.Resources{Mem: 2048, Cores: 2}, 0
+		s[1].Kind, s[1].Tasks, s[1].After = workload.Other, 8, nil
+	}, show: replaced},
 	{thing: "racks of the nodes", spec: "shufflewatcher", show: func(r *policytest.Recording) error {
 		for i := len(r.Calls) - 1; i >= 0; i-- {
 			if c := r.Calls[i].Cluster; c != nil {
@@ -220,6 +230,28 @@ var seam = []seamRow{
 		}
 		return err
 	}},
+	{thing: "nothing is proposed where nothing fits", spec: "fair:resource=drf", change: func(r *run.Spec) {
+		c := *r.Cluster
+		c.Nodes = slices.Clone(c.Nodes)
+		c.Nodes[1].Room.Extra = unit.Named("gpu", 1)
+		r.Cluster = &c
+	}, jobs: func(jobs workload.Slice) {
+		for _, j := range jobs {
+			j.AM = unit.Resources{}
+			for i := range j.Stages {
+				j.Stages[i].Ask.Extra = unit.Named("gpu", 1)
+			}
+		}
+	}, show: func(r *policytest.Recording) error {
+		busy := false
+		for _, c := range r.Calls {
+			if c.What == "ranked" && (busy || c.Node != nil && c.Node.Free.Extra.Of("gpu") == 0) {
+				return fmt.Errorf("asked at %v, when the GPU is busy: %v", c.Now, busy)
+			}
+			busy = c.What == "started" || busy && c.What != "ended"
+		}
+		return nil
+	}},
 	{thing: "gangs gathered by their AM", spec: "fifo", clocks: clocks[1:], jobs: func(jobs workload.Slice) { jobs[0].Stages[0].Gang = 4 }, show: func(r *policytest.Recording) error {
 		var ends []unit.Time
 		err := each(r, func(c *policytest.Call, j *policy.Job) error {
@@ -246,6 +278,26 @@ var seam = []seamRow{
 		}
 		return err
 	}},
+}
+
+// replaced checks that what starts is of the front stage, or may replace it where it does not fit.
+func replaced(r *policytest.Recording) error {
+	jobs, n := map[int64]policy.Job{}, 0
+	for _, c := range r.Calls {
+		if j, ok := jobs[c.Job]; ok && c.What == "started" && c.Stage != j.Front {
+			if !j.Replaces(c.Stage, j.Front) {
+				return fmt.Errorf("at %v stage %d of %+v starts on %+v", c.Now, c.Stage, j, c.Node)
+			}
+			n++
+		}
+		for _, v := range c.Jobs {
+			jobs[v.Seq] = v.Job
+		}
+	}
+	if n == 0 {
+		return errors.New("none")
+	}
+	return nil
 }
 
 func preempted(r *policytest.Recording) error {

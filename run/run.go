@@ -158,12 +158,19 @@ func (s *Spec) Check() (err error) {
 		return err
 	}
 	if s.Timing != nil {
-		_, err = s.Scheduler.forYARN()
-	} else {
-		_, err = s.Scheduler.New()
+		if _, err = s.Scheduler.forYARN(); err != nil || s.Scheduler.RM != nil {
+			return err
+		}
+	}
+	made, err := s.Scheduler.New()
+	if err == nil && (s.NewWorker == nil || s.Cluster.Network == nil) {
+		err = policy.Watch(made.Place, nil)
 	}
 	return err
 }
+
+// ErrCopies refuses speculative execution on a YARN clock.
+var ErrCopies = errors.New("a YARN clock plays no speculative copies of tasks, because its AMs request none: leave out speculate, or use --clock ideal")
 
 // refused names an unsupported combination.
 func (s *Spec) refused() error {
@@ -184,11 +191,11 @@ func (s *Spec) refused() error {
 	ideal.FailTask, ideal.Attempts, ideal.Stragglers = 0, 0, sim.Stragglers{}
 	switch {
 	case s.Follow != nil:
-		return errors.New("a YARN clock plays no jobs that follow others")
+		return errors.New("a YARN clock plays no jobs that follow others, because jobs arrive there at the times of the workload: use --clock ideal")
 	case s.Cluster.Slots:
 		return errors.New("a YARN cluster has no fixed slots")
 	case s.Model.Speculate != "":
-		return errors.New("a YARN clock plays no speculative copies of tasks, because its AMs request none: leave out speculate, or use --clock ideal")
+		return ErrCopies
 	case !reflect.DeepEqual(ideal, sim.Model{}):
 		return errors.New("a YARN clock has its own heartbeats and delays: the model of ideal time sets others")
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/all"
+	"github.com/yardmaster/yardmaster/policy/fifo"
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
@@ -88,6 +90,9 @@ func TestAPartialRunIsAnError(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	nas := func(s *Spec) {
+		s.Scheduler.New = func() (policy.Policy, error) { return all.Policies.New(policy.Spec{Name: "nas"}) }
+	}
 	for name, c := range map[string]struct {
 		onYARN bool
 		change func(*Spec)
@@ -101,11 +106,18 @@ func TestRefusals(t *testing.T) {
 			s.Cluster.Network, _ = cluster.ParseNetwork("star:1Gbit")
 			s.NewWorker = func() (sim.Worker, error) { return transfer.New(transfer.Options{}), nil }
 		}, ""},
-		"replicas on YARN: fine":    {true, func(s *Spec) { s.Model.Replicas, s.Model.Placement = 2, "random" }, ""},
-		"following jobs on YARN":    {true, func(s *Spec) { s.Follow = func(*sim.JobRecord) []*workload.Job { return nil } }, "follow others"},
-		"slots on YARN":             {true, func(s *Spec) { s.Cluster.Slots = true }, "no fixed slots"},
-		"speeds on YARN: fine":      {true, func(s *Spec) { s.Cluster.Nodes[1].Speed = &cluster.Speed{Small: 2} }, ""},
-		"failures on YARN: fine":    {true, func(s *Spec) { s.Model.FailTask, s.Model.Stragglers = 0.1, sim.Stragglers{Share: 0.1, Factor: 2} }, ""},
+		"replicas on YARN: fine":       {true, func(s *Spec) { s.Model.Replicas, s.Model.Placement = 2, "random" }, ""},
+		"following jobs on YARN":       {true, func(s *Spec) { s.Follow = func(*sim.JobRecord) []*workload.Job { return nil } }, "because jobs arrive there at the times of the workload"},
+		"slots on YARN":                {true, func(s *Spec) { s.Cluster.Slots = true }, "no fixed slots"},
+		"speeds on YARN: fine":         {true, func(s *Spec) { s.Cluster.Nodes[1].Speed = &cluster.Speed{Small: 2} }, ""},
+		"failures on YARN: fine":       {true, func(s *Spec) { s.Model.FailTask, s.Model.Stragglers = 0.1, sim.Stragglers{Share: 0.1, Factor: 2} }, ""},
+		"a network that is not played": {false, nas, "none is played"},
+		"nor on YARN":                  {true, nas, "none is played"},
+		"a plan on YARN": {true, func(s *Spec) {
+			s.Scheduler = Scheduler{New: func() (policy.Policy, error) {
+				return policy.Policy{Order: fifo.New(), Input: func(*policy.Job) (first, others []int32) { return nil, nil }}, nil
+			}}
+		}, "it places the input of jobs, and on a cluster the file system does"},
 		"copies on YARN":            {true, func(s *Spec) { s.Model.Speculate = sim.SpeculateLATE }, "no speculative copies"},
 		"speeds in ideal time":      {false, func(s *Spec) { s.Cluster.Nodes[1].Speed = &cluster.Speed{Small: 2} }, ""},
 		"heartbeats of ideal time":  {true, func(s *Spec) { s.Model.Heartbeat = unit.Second }, "own heartbeats"},

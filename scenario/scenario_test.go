@@ -283,6 +283,7 @@ func TestYarnSettings(t *testing.T) {
 		{[]string{"linger", "1s", "clock", "ideal"}, ""},
 		{[]string{"linger", "1s", "clock", "hadoop"}, ""},
 		{[]string{"clock", "sls", "per-beat", "3"}, "--per-beat acts in ideal time only"},
+		{[]string{"clock", "sls", "speculate", "late"}, "because its AMs request none"},
 		{[]string{"clock", "sls", "replicas", "3", "placement", "random"}, ""},
 		{[]string{"clock", "hadoop", "network", "star:1Gbit"}, ""},
 		{[]string{"clock", "hadoop", "phases", "mrperf-2010"}, "does not simulate phases"},

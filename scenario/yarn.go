@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/setting"
+	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
@@ -110,7 +111,7 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 }
 
 // idealOnly are the model settings that a YARN clock does not use.
-var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "speculate", "lookahead"}
+var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "lookahead"}
 
 // resolveYarn opens what a YARN clock needs; without one, it rejects what only such a clock has, and there is no site.
 func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
@@ -126,6 +127,9 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 		if set, _ := Find(name); set != nil && !slices.Equal(set.Get(s), set.Get(&defaults)) {
 			return nil, misuse("--%s acts in ideal time only: leave it out, or leave out --clock %s", name, s.Yarn.Clock)
 		}
+	}
+	if s.Model.Speculate != "" {
+		return nil, &MisuseError{run.ErrCopies}
 	}
 	if out.Cluster.Slots {
 		return nil, misuse("--clock %s: a YARN cluster has no fixed slots; give nodes with memory and cores, as 600x6/30", s.Yarn.Clock)

@@ -64,7 +64,7 @@ func (c *copies) remove(t int32) {
 // asks for, that fits into room; -1: none.
 func (j *job) beside(front, k int, room unit.Resources) int {
 	for ; k < len(j.stages); k++ {
-		if s := j.stages[k].Stage; s.Replaces(j.stages[front].Stage) && s.Ask.Fits(room) {
+		if j.view.Replaces(k, front) && j.stages[k].Ask.Fits(room) {
 			return k
 		}
 	}

@@ -172,13 +172,17 @@ func (e *engine) preempt() bool {
 			continue // it ended with a task killed before
 		}
 		if c.Restart {
+			held := j.view.Running
 			e.restart(j)
+			e.cfg.Why.Claimed(e.now, &c, held-j.view.Running)
 			continue
 		}
 		list := e.held(func(tk *task) bool {
 			return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 && (c.Node == nil || c.Node.Index == tk.node)
 		})
-		for _, t := range slices.Backward(list[max(0, len(list)-int(c.Count)):]) {
+		list = list[max(0, len(list)-int(c.Count)):]
+		e.cfg.Why.Claimed(e.now, &c, int64(len(list)))
+		for _, t := range slices.Backward(list) {
 			if e.kill(j, t, policy.Taken); j.gone {
 				break // its last task was done, only the notification was pending
 			}

@@ -16,6 +16,31 @@ type Why struct {
 	Running int64     // containers that it holds
 	Pending int64     // those that it waits for
 	Reasons []policy.Reason
+	// Containers preempted by then: of the job, by whom they make room for ("": nobody in particular), and of others for the job.
+	Lost  map[string]int64
+	Taken int64
+}
+
+// Claimed is for engines: it notes that n containers were preempted by a claim.
+func (w *Why) Claimed(now unit.Time, c *policy.Claim, n int64) {
+	if w == nil || c == nil || now > w.At || n == 0 {
+		return
+	}
+	by := c.Queue
+	if by != "" {
+		by = "queue " + by
+	}
+	if c.For != nil {
+		if by = c.For.ID; by == w.ID {
+			w.Taken += n
+		}
+	}
+	if c.Job.ID == w.ID {
+		if w.Lost == nil {
+			w.Lost = map[string]int64{}
+		}
+		w.Lost[by] += n
+	}
 }
 
 // Due is when to ask. An engine asks before the first event after it.

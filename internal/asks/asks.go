@@ -10,8 +10,7 @@ import (
 // Set counts the container sizes that waiting jobs want next. There are few distinct sizes, so a list suffices. Its zero value is not ready: see New.
 type Set struct {
 	list []count
-	// Min is componentwise, over all wanted sizes; too large for any node when there are none. It has no named resources, even if all sizes do:
-	// a bound that is too small costs a search, and no more.
+	// Min is componentwise, over all wanted sizes: a named resource is in it if all of them want some. Too large for any node when there are none.
 	Min unit.Resources
 }
 
@@ -35,7 +34,15 @@ func (s *Set) Add(r unit.Resources) {
 		}
 	}
 	s.list = append(s.list, count{r, 1})
-	s.Min = s.Min.Min(r)
+	s.Min = Lower(s.Min, r)
+}
+
+// Lower is the lower bound of a bound, or None, and one more size.
+func Lower(bound, size unit.Resources) unit.Resources {
+	if bound == None { // it has no named resources that a size could lack
+		return size
+	}
+	return bound.Min(size)
 }
 
 // Remove takes a size that was added out of the count.
@@ -52,7 +59,7 @@ func (s *Set) Remove(r unit.Resources) {
 		s.list = s.list[:last]
 		s.Min = None
 		for _, c := range s.list {
-			s.Min = s.Min.Min(c.ask)
+			s.Min = Lower(s.Min, c.ask)
 		}
 		return
 	}

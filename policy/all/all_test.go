@@ -12,6 +12,40 @@ import (
 	"github.com/yardmaster/yardmaster/unit"
 )
 
+// What every policy needs of its engine, and what some parameters add.
+func TestRequired(t *testing.T) {
+	const byNetwork = policy.NodeOffers | policy.Placement | policy.NetworkLoad | policy.StageChoice | policy.Timers | policy.RepeatedOffers
+	want := map[string]policy.Needs{
+		"fifo": 0, "fair": 0, "capacity": 0, "comp": 0, "fbq": 0,
+		"capacity1":             policy.Placement | policy.Timers | policy.RepeatedOffers,
+		"delay":                 policy.Placement | policy.RepeatedOffers,
+		"delay:node=3s,rack=3s": policy.Placement,
+		"shufflewatcher":        byNetwork | policy.Racks,
+		"nas":                   byNetwork,
+		"deadline":              policy.Timers,
+		"fbq:reduces=release":   policy.Preemption | policy.Shifts,
+		"tags":                  policy.NodeOffers | policy.Shifts,
+		"tags:restart=yes":      policy.NodeOffers | policy.Shifts | policy.Preemption | policy.Restarts,
+		"sita":                  policy.NodeOffers | policy.Shifts,
+		"sita:predictor=oracle": policy.NodeOffers | policy.Shifts | policy.TrueSizes,
+		"hybrid":                policy.NodeOffers | policy.Shifts | policy.Timers,
+	}
+	for spec, needs := range want {
+		fresh, _, err := Load(Policies, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := fresh(); err != nil || p.Required() != needs {
+			t.Errorf("%s: %v; it needs %v, want %v", spec, err, p.Required(), needs)
+		}
+	}
+	for _, name := range Policies.Names() {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+}
+
 func TestEveryEntry(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range Policies {

@@ -337,7 +337,7 @@ func (t *preempting) Left(now unit.Time, j *policy.Job) {
 	t.Order.Left(now, j)
 }
 
-// Victims claims the waiting reduces of demoted jobs, or restarts these jobs.
+// Victims claims the waiting reduces of demoted jobs for the job that is next, if that does not depend on the node; or restarts these jobs.
 func (t *preempting) Victims(_ unit.Time, to []policy.Claim) []policy.Claim {
 	for _, j := range t.jobs {
 		s := &t.Order.jobs[j.Index]
@@ -348,7 +348,11 @@ func (t *preempting) Victims(_ unit.Time, to []policy.Claim) []policy.Claim {
 		}
 		for i := range s.stages {
 			if n := s.stages[i].waiting; n > 0 {
-				to = append(to, policy.Claim{Job: j, Stage: i, Count: n})
+				c := policy.Claim{Job: j, Stage: i, Count: n, For: t.First(j.Stages[i].Slot)}
+				if c.For == j {
+					c.For = nil
+				}
+				to = append(to, c)
 			}
 		}
 	}

@@ -310,6 +310,14 @@ func (q *Queues) Ranked(o *policy.Offer, try func(*policy.Job) policy.Verdict) b
 	return false
 }
 
+// First is the job to which a free container of a slot kind is offered first; nil: none, or that depends on the node.
+func (q *Queues) First(slot uint8) *policy.Job {
+	if id, ok := q.parts[0].waiting[slot].Min(); ok && len(q.parts) == 1 {
+		return q.jobs[id]
+	}
+	return nil
+}
+
 // Why names the job's queue and partition, and counts the jobs ahead.
 func (q *Queues) Why(_ unit.Time, j *policy.Job, to []policy.Reason) []policy.Reason {
 	slot := policy.MapSlot

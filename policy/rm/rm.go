@@ -18,6 +18,7 @@ package rm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
@@ -77,6 +78,14 @@ type App struct {
 	Racks func(priority int32, task int64, to []int32) []int32
 }
 
+// View is what a policy sees of the application when it arrives.
+func (a *App) View() *policy.Job {
+	return &policy.Job{
+		Seq: a.Seq, Index: a.Index, ID: a.ID, User: a.User, Queue: a.Queue, Class: a.Class, Priority: a.Priority, Submitted: a.Submitted,
+		Deadline: a.Deadline, AM: a.AM, Tasks: a.Tasks, Input: a.Input,
+	}
+}
+
 // Stage is the number of tasks that an application will request at one priority.
 type Stage struct {
 	Priority int32
@@ -101,6 +110,11 @@ type Node struct {
 	Free  unit.Resources // kept by the scheduler
 }
 
+// View is what a policy sees of the node when it joins.
+func (n *Node) View() *policy.Node {
+	return &policy.Node{Total: n.Total, Free: n.Free, Index: n.Index, Rack: n.Rack, Name: n.Name, Kind: n.Kind}
+}
+
 // Container is room on a node that an application holds.
 type Container struct {
 	App      *App
@@ -121,7 +135,7 @@ type Container struct {
 	// node is lost; Worked, with policy.Done, to how long the task did its own work.
 	End    policy.End
 	Worked unit.Time
-	For    *App // set by the scheduler with a Notice: it is preempted for this application; nil: for none in particular
+	Claim  *policy.Claim // set by the scheduler with a Notice: what it is preempted by; valid until the next one
 
 	Slot int32 // for the scheduler's own use
 	Gone bool  // returned to the queue; kept by the scheduler
@@ -131,6 +145,15 @@ type Container struct {
 type Notice struct {
 	Warned []*Container // their applications are notified that they may lose them
 	Killed []*Container // preempted now; already returned to the queue
+}
+
+// NewClaim is YARN's own schedulers' claim of a container. What its application did not declare to request, as repeated maps, counts to its first stage.
+func NewClaim(c *Container) *policy.Claim {
+	stage := policy.AMStage
+	if !c.AM {
+		stage = max(0, slices.IndexFunc(c.App.Stages, func(s Stage) bool { return s.Priority == c.Priority }))
+	}
+	return &policy.Claim{Job: c.App.View(), Stage: stage, Count: 1, Node: c.Node.View()}
 }
 
 // Scheduler decides. The engine calls Added and then Asked with the request for the AM (unless it is unmanaged); Asked
@@ -178,7 +201,7 @@ func CheckSize(size unit.Resources) error {
 	if size.Extra == (unit.Extra{}) {
 		return nil
 	}
-	return fmt.Errorf("it asks for a container of %v: YARN's own schedulers count memory and vcores only here; other resources are counted in ideal time", size)
+	return fmt.Errorf("it asks for a container of %v: YARN's own schedulers count memory and vcores only here; a scheduler without a file of YARN's, such as --scheduler capacity, counts other resources too", size)
 }
 
 // TaskWatcher is implemented by schedulers that follow the tasks inside containers that applications keep. A ResourceManager does not see them.

@@ -185,6 +185,7 @@ func (e *engine) taken(killed []*rm.Container) {
 		c := a.conts[i]
 		e.progress = e.now
 		e.kill(c)
+		e.cfg.Why.Claimed(e.now, rc.Claim, 1)
 		if c == a.am {
 			e.amLost(a)
 			continue

@@ -70,7 +70,7 @@ func (h *History) close() {
 
 // newDonor makes the n-th donor of a history.
 func newDonor(j *workload.Job, n int) donor {
-	d := donor{job: playable(j)}
+	d := donor{job: asShown(j)}
 	for i := range d.job.Stages {
 		s := &d.job.Stages[i]
 		list, sum, samples := []unit.Time(nil), 0.0, min(s.Tasks, maxSample)
@@ -104,9 +104,9 @@ func (h *History) alike(a *App) []int32 {
 	return best[max(0, len(best)-maxDonors):]
 }
 
-// playable is a job as a YARN clock can play it: executors are tasks that hold their containers as long, and gangs are plain tasks. Where input
-// lies is left out.
-func playable(src *workload.Job) *workload.Job {
+// asShown is a job as a ResourceManager shows it, to compare with an application there: of executors it shows containers and no tasks, so they are tasks that
+// hold their containers as long; it knows no gangs, and not where input lies.
+func asShown(src *workload.Job) *workload.Job {
 	j := *src
 	if k := src.Keep; k != nil {
 		work := 0.0

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -202,6 +203,16 @@ func Text(w io.Writer, columns int, y *sim.Why) error {
 			text += fmt.Sprintf(": in this run its first one after %v more, at %v", r.Start-y.At, r.Start)
 		}
 		say(text + ".")
+	}
+	for _, by := range slices.Sorted(maps.Keys(y.Lost)) {
+		whom := ""
+		if by != "" {
+			whom = ", for " + term.Line(by)
+		}
+		say(fmt.Sprintf("By then it had lost %s to preemption%s.", unit.Count(y.Lost[by], "container"), whom))
+	}
+	if y.Taken > 0 {
+		say(fmt.Sprintf("By then others had lost %s to preemption for it.", unit.Count(y.Taken, "container")))
 	}
 	return nil
 }

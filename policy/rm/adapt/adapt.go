@@ -167,7 +167,7 @@ func (s *scheduler) poll(now unit.Time) {
 
 func (s *scheduler) NodeAdded(n *rm.Node, now unit.Time) {
 	n.Free = n.Total
-	*dense.At(&s.nodes, n.Index) = &node{n, policy.Node{Total: n.Total, Index: n.Index, Rack: n.Rack, Name: n.Name, Kind: n.Kind}}
+	*dense.At(&s.nodes, n.Index) = &node{n, *n.View()}
 	s.free, s.largest = s.free.Add(n.Total), s.largest.Max(n.Total)
 	*dense.At(&s.racks, n.Index) = n.Rack
 	*dense.At(&s.working, n.Rack)++
@@ -214,10 +214,7 @@ func (s *scheduler) Watch(n policy.Network) error { return policy.Watch(s.Place,
 
 func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
-	a := &app{rm: r, minAsk: asks.None, edges: s.chooses || s.preemptor != nil, job: policy.Job{
-		Seq: r.Seq, Index: r.Index, ID: r.ID, User: r.User, Queue: r.Queue, Class: r.Class, Priority: r.Priority, Submitted: r.Submitted,
-		Deadline: r.Deadline, AM: r.AM, Tasks: r.Tasks, Input: r.Input,
-	}}
+	a := &app{rm: r, minAsk: asks.None, edges: s.chooses || s.preemptor != nil, job: *r.View()}
 	*dense.At(&s.apps, r.Index) = a
 	if s.chooses {
 		for _, x := range r.Shuffles {
@@ -273,7 +270,7 @@ func (s *scheduler) refresh(a *app) bool {
 			st.Tasks = max(st.Tasks, st.Pending+st.Running+st.Done)
 		}
 		if row.Any() > 0 {
-			smallest = smallest.Min(row.Size())
+			smallest = asks.Lower(smallest, row.Size())
 		}
 	}
 	s.book(a, smallest)
@@ -403,13 +400,16 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 	return s.granted
 }
 
-// serve gives the job a container on the current node, if one of its requests suits it: the first, or one that may take its place (policy.Stage.Replaces; sizes
-// are those that the requests have on this node).
+// serve gives the job a container on the current node, if one of its requests suits it: the first, or one that may start where that does not fit.
 func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
 	for _, row := range a.table.Rows() {
-		if row.Any() == 0 || s.chooses && a.stage(row.Priority) != s.offer.Stage || !s.gathering.allows(a, row.Priority) {
+		if row.Any() == 0 {
+			continue
+		}
+		stage := a.stage(row.Priority)
+		if s.chooses && stage != s.offer.Stage || !s.chooses && stage != j.Front && !j.Replaces(stage, j.Front) || !s.gathering.allows(a, row.Priority) {
 			continue
 		}
 		near := nearness(row, n)
@@ -421,7 +421,7 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 		if !size.Fits(ask) { // the request is larger here than elsewhere
 			near, size = policy.OffRack, row.Size()
 		}
-		if stage := a.stage(row.Priority); size.Fits(ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
+		if size.Fits(ask) && size.Fits(n.Free) && s.suits(a, stage, near) {
 			s.give(a, row, stage, near)
 			return policy.Took
 		}
@@ -560,9 +560,7 @@ func (s *scheduler) preempt(claim *policy.Claim, now unit.Time, to []*rm.Contain
 	}
 	slices.SortFunc(list, func(x, y *rm.Container) int { return cmp.Compare(y.ID, x.ID) })
 	for _, c := range list[:min(claim.Count, int64(len(list)))] {
-		if claim.For != nil {
-			c.For = s.apps[claim.For.Index].rm
-		}
+		c.Claim = claim
 		s.release(c, now)
 		if !c.Acquired { // its AM does not know of it, and will not request it again
 			a.table.Restore(c.Priority, c.Near, c.Node, c.Size)

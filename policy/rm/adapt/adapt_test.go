@@ -305,7 +305,7 @@ func TestClaims(t *testing.T) {
 			now = 5 * unit.Second
 		}
 		killed := y.Round(now).Killed
-		if !slices.Equal(killed, []*rm.Container{list[5], list[4]}) || killed[0].For != b || !killed[1].Gone {
+		if !slices.Equal(killed, []*rm.Container{list[5], list[4]}) || killed[0].Claim.For.Seq != b.Seq || !killed[1].Gone {
 			t.Fatalf("by %s: killed %v", by, killed)
 		}
 		if j.Pending != 1 || j.Stages[0].Running != 2 || y.nodes[1].Free != gib(1) {

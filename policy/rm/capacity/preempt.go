@@ -75,6 +75,8 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 			switch {
 			case !before:
 				m.marked[c] = now
+				c.Claim = rm.NewClaim(c)
+				c.Claim.Queue = s.neediest()
 				out.Warned = append(out.Warned, c)
 			case since+p.WaitBeforeKill <= now:
 				delete(m.marked, c)
@@ -92,6 +94,18 @@ func (s *Scheduler) Round(now unit.Time) rm.Notice {
 		}
 	}
 	return out
+}
+
+// neediest is the leaf that lacks most of its ideal assignment: it is served first. Hadoop's monitor makes room for all that lack some.
+func (s *Scheduler) neediest() (path string) {
+	var most unit.Resources
+	for _, q := range s.monitor.leaves {
+		x := s.monitor.ideals[q]
+		if lack := x.assigned.Sub(x.used); s.Calc.Compare(s.Cluster, lack, most) > 0 {
+			path, most = q.Path, lack
+		}
+	}
+	return path
 }
 
 func (s *Scheduler) above(r unit.Resources) bool {

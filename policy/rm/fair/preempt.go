@@ -35,6 +35,7 @@ func (s *scheduler) kill(now unit.Time) {
 // preempt selects containers to preempt for a starved application, and has them warned.
 func (s *scheduler) preempt(a *app, now unit.Time) {
 	var chosen []*rm.Container
+	serves := a.app.View()
 	for _, w := range s.needs(a) {
 		for range w.count {
 			v := s.best(w)
@@ -44,7 +45,8 @@ func (s *scheduler) preempt(a *app, now unit.Time) {
 			n := s.nodes[v.containers[0].Node.Index]
 			room := unit.Resources{}
 			for _, c := range v.containers {
-				c.For = a.app
+				c.Claim = rm.NewClaim(c)
+				c.Claim.For = serves
 				x := s.apps[c.App.Index]
 				x.marked = x.marked.Add(c.Size)
 				room = room.Add(c.Size)

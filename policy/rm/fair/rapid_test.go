@@ -104,7 +104,7 @@ func (w *world) step(t *rapid.T, step int) {
 		w.now += 500 * ms
 		notice := w.s.Round(w.now)
 		for _, c := range notice.Killed {
-			if !c.Gone || c.For == nil {
+			if !c.Gone || c.Claim == nil || c.Claim.For == nil {
 				t.Fatalf("a killed container is still charged, or serves nobody")
 			}
 		}
