@@ -89,7 +89,11 @@ func showCounts(w io.Writer, r *result.Run) {
 	t.Add("jobs", jobs)
 	t.Add("tasks", tasks)
 	t.Add("makespan", unit.FormatSeconds(r.Makespan))
-	t.Add("utilisation", verdict.Format(r.Utilisation, verdict.Share))
+	used := verdict.Format(r.Utilisation, verdict.Share)
+	for i, n := range r.Named {
+		used += []string{" of memory", ""}[min(i, 1)] + ", " + verdict.Format(n.Utilisation, verdict.Share) + " of " + n.Name
+	}
+	t.Add("utilisation", used)
 	for i, p := range r.Partitions {
 		t.Add([]string{"partitions", ""}[min(i, 1)], fmt.Sprintf("%s: utilisation %s, %s of the work", unit.Count(int64(p.Nodes), "node"),
 			verdict.Format(p.Utilisation, verdict.Share), verdict.Format(p.Work, verdict.Share)))

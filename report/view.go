@@ -306,6 +306,9 @@ func newFigures(r *result.Run) *figures {
 	if d := r.Deadlines; d != nil {
 		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, verdict.Seconds)})
 	}
+	for _, n := range r.Named {
+		f.Facts = append(f.Facts, Fact{n.Name, figure(n.Utilisation, verdict.Share) + " used"})
+	}
 	for i, p := range r.Partitions {
 		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, verdict.Share) + " used"})
 	}

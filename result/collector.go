@@ -13,10 +13,11 @@ import (
 
 // Options of a Collector.
 type Options struct {
-	Version    string // of the program
-	ExactLimit int    // finished jobs up to which quantiles are exact; 0: 200,000
-	TotalMem   int64  // MiB of the whole cluster, for the utilisation
-	Containers int64  // of the whole cluster, if its nodes are counted in containers
+	Version    string     // of the program
+	ExactLimit int        // finished jobs up to which quantiles are exact; 0: 200,000
+	TotalMem   int64      // MiB of the whole cluster, for the utilisation
+	Named      unit.Extra // of the whole cluster, likewise
+	Containers int64      // of the whole cluster, if its nodes are counted in containers
 }
 
 // Limits that bound a collector's memory.
@@ -157,8 +158,13 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	if sum.Partial || r.Jobs.Unfinished > 0 { // containers were held until the run was cut off, or nothing could end any more
 		end = max(end, c.lastSeen)
 	}
-	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
+	span := (end - sum.FirstSubmit).Seconds()
+	if room := float64(c.opt.TotalMem) * span; room > 0 {
 		r.Utilisation = round(min(sum.BusyMem/room, 1))
+	}
+	for name, n := range c.opt.Named.All() { // round makes 0/0 0
+		busy := sum.BusyNamed[name]
+		r.Named = append(r.Named, Named{name, n, round(busy / 3600), round(min(busy/(float64(n)*span), 1))})
 	}
 	r.Spread, r.Deadlines, r.Idle = c.sizes.figures(&c.slowdown), c.due.figures(), c.opt.idle(&sum)
 	r.Traffic = trafficOf(&sum)

@@ -22,6 +22,7 @@ type Run struct {
 	Makespan float64 `json:"makespan"`
 	// Utilisation is memory held over total memory, between first submission and last finish.
 	Utilisation float64 `json:"utilisation"`
+	Named       []Named `json:"named_resources,omitempty"` // of a cluster that has any, by name
 	// ContainerHours is the time containers were held, WorkHours what tasks of finished jobs needed of it: the rest is overhead, and attempts that
 	// failed or were killed.
 	ContainerHours float64 `json:"container_hours"`
@@ -55,6 +56,14 @@ type Run struct {
 
 	Events    int64 `json:"events"`
 	Decisions int64 `json:"decisions"`
+}
+
+// Named is what containers held of a named resource, such as GPUs.
+type Named struct {
+	Name        string  `json:"name"`
+	Count       int64   `json:"count"`       // in the cluster
+	Hours       float64 `json:"hours"`       // that one was held, summed
+	Utilisation float64 `json:"utilisation"` // as that of memory
 }
 
 // Scenario is what was run, in reproducible terms.

@@ -138,13 +138,14 @@ type Summary struct {
 	Tasks                                int64 // finished
 	Lost                                 int64 // attempts that failed or were killed
 	FirstSubmit, LastFinish              unit.Time
-	Busy                                 unit.Time // container-time held
-	BusyMem                              float64   // MiB x seconds
-	HeldMem                              float64   // MiB x seconds held for gangs that did not fit yet
-	Present                              unit.Time // while there was an admitted job that had not ended
-	Events                               int64     // taken from the event queue
-	Decisions                            int64     // containers started
-	Traffic                              *Traffic  // of a worker that sends data over a network; nil: none
+	Busy                                 unit.Time          // container-time held
+	BusyMem                              float64            // MiB x seconds
+	BusyNamed                            map[string]float64 // named resources x seconds
+	HeldMem                              float64            // MiB x seconds held for gangs that did not fit yet
+	Present                              unit.Time          // while there was an admitted job that had not ended
+	Events                               int64              // taken from the event queue
+	Decisions                            int64              // containers started
+	Traffic                              *Traffic           // of a worker that sends data over a network; nil: none
 	NotModelled                          []string
 	Receipts                             []steer.Receipt
 	Stuck                                int64 // jobs left when no event could change anything any more: their records say why

@@ -136,6 +136,16 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 			}
 		}
 	}
+	for _, n := range out.Runs[0][0].Named {
+		ms = append(ms, metric{utilisation + " of " + n.Name, verdict.Share, true, func(r *result.Run) float64 {
+			for _, o := range r.Named {
+				if o.Name == n.Name {
+					return o.Utilisation
+				}
+			}
+			return 0 // a variant without those machines
+		}})
+	}
 	if lost {
 		ms = append(ms, metric{workDone, verdict.Share, true, func(r *result.Run) float64 { return r.Utilisation * r.WorkHours / max(r.ContainerHours, 1e-9) }})
 	}
@@ -188,7 +198,7 @@ func SizeName(g *result.SizeGroup) string {
 // row compares the metric's values, by scheduler and seed.
 func (m metric) row(schedulers, seeds int, value func(s, seed int) float64) verdict.Row {
 	row := verdict.Row{Metric: m.name, Unit: m.unit, More: m.more}
-	row.Fill(schedulers, seeds, m.name == utilisation || m.name == workDone, value)
+	row.Fill(schedulers, seeds, strings.HasPrefix(m.name, utilisation) || m.name == workDone, value)
 	return row
 }
 
