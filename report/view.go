@@ -284,11 +284,15 @@ func newFigures(r *result.Run) *figures {
 		stats      result.Stats
 	}{
 		{"wait", "submission to first container", verdict.Seconds, r.Metrics.Wait},
+		{"gang wait", "submission to the start of all tasks of a gang", verdict.Seconds, r.Metrics.GangWait},
 		{"run", "first container to finish", verdict.Seconds, r.Metrics.Run},
 		{"elapsed", "submission to finish", verdict.Seconds, r.Metrics.Elapsed},
 		{"slowdown", "elapsed against an empty cluster", verdict.Ratio, r.Metrics.Slowdown},
 		{"response ratio", "elapsed over run", verdict.Ratio, r.Metrics.ResponseRatio},
 	} {
+		if m.name == "gang wait" && m.stats.Count == 0 {
+			continue
+		}
 		var cells []string
 		write := column(of(m.stats), m.unit)
 		for _, value := range of(m.stats) {

@@ -9,6 +9,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Options of a Collector.
@@ -40,7 +41,7 @@ type Collector struct {
 	opt   Options
 	exact bool
 
-	wait, run, elapsed, slowdown, response series
+	wait, gang, run, elapsed, slowdown, response series
 
 	queues, users, classes groups
 
@@ -81,6 +82,9 @@ func (c *Collector) Job(r *sim.JobRecord) {
 	}
 	if r.Outcome == sim.Finished {
 		c.wait.add(f.wait)
+		if slices.ContainsFunc(r.Job.Stages, func(s workload.Stage) bool { return s.Gang > 1 }) && r.Gang >= 0 {
+			c.gang.add((r.Gang - r.Job.Submit).Seconds())
+		}
 		c.run.add(f.run)
 		c.elapsed.add(f.elapsed)
 		c.over.add(f.elapsed)
@@ -103,7 +107,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 // toSketch converts all values so far into histograms. Groups follow one by one, when a histogram is smaller than their values.
 func (c *Collector) toSketch() {
 	c.exact = false
-	for _, s := range []*series{&c.wait, &c.run, &c.elapsed, &c.slowdown, &c.response} {
+	for _, s := range []*series{&c.wait, &c.gang, &c.run, &c.elapsed, &c.slowdown, &c.response} {
 		s.toSketch()
 	}
 	for _, gs := range []*groups{&c.queues, &c.users, &c.classes} {
@@ -131,7 +135,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		Jobs:        JobCounts{Submitted: sum.Submitted, Finished: sum.Finished, Refused: sum.Refused, Failed: sum.Failed},
 		Tasks:       TaskCounts{Finished: sum.Tasks, Lost: sum.Lost},
 		Metrics: Metrics{
-			Wait: c.wait.stats(), Run: c.run.stats(), Elapsed: c.elapsed.stats(),
+			Wait: c.wait.stats(), GangWait: c.gang.stats(), Run: c.run.stats(), Elapsed: c.elapsed.stats(),
 			Slowdown: c.slowdown.stats(), ResponseRatio: c.response.stats(),
 		},
 		ContainerHours: round(sum.Busy.Seconds() / 3600),

@@ -96,11 +96,12 @@ type TaskCounts struct {
 
 // Metrics are taken over finished jobs.
 type Metrics struct {
-	Wait          Stats `json:"wait"`           // submission to first container, s
-	Run           Stats `json:"run"`            // first container to finish, s
-	Elapsed       Stats `json:"elapsed"`        // submission to finish, s
-	Slowdown      Stats `json:"slowdown"`       // elapsed over elapsed on an empty cluster
-	ResponseRatio Stats `json:"response_ratio"` // elapsed over run
+	Wait          Stats `json:"wait"`               // submission to first container, s
+	GangWait      Stats `json:"gang_wait,omitzero"` // of jobs with a gang: submission to the start of the first one, s
+	Run           Stats `json:"run"`                // first container to finish, s
+	Elapsed       Stats `json:"elapsed"`            // submission to finish, s
+	Slowdown      Stats `json:"slowdown"`           // elapsed over elapsed on an empty cluster
+	ResponseRatio Stats `json:"response_ratio"`     // elapsed over run
 }
 
 // Stats describes a set of values. All are 0 when Count is 0.

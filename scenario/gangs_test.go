@@ -111,6 +111,9 @@ func TestGangsOfGPUs(t *testing.T) {
 					if j.Outcome != sim.Finished || first.Gang > 1 && g.workers[j.Seq] != first.Gang {
 						t.Errorf("%s of %s: %v %s (%d of a gang of %d)", j.Job.ID, j.Job.User, j.Outcome, j.Reason, g.workers[j.Seq], first.Gang)
 					}
+					if d := g.began[j.Seq] - j.Gang; first.Gang > 1 && (d < 0 || d > 2*unit.Second) { // of a container's start on YARN
+						t.Errorf("the gang of %s starts at %v, its workers at %v", j.Job.ID, j.Gang, g.began[j.Seq])
+					}
 					if first.Gang > 1 {
 						waits[j.Seq] = g.began[j.Seq] - j.Job.Submit
 					}

@@ -121,13 +121,14 @@ func (out *Comparison) row(metric string) *verdict.Row {
 
 // moreMetrics are those that not all comparisons have. What they are taken from is in every run.
 func (out *Comparison) moreMetrics() (ms []metric) {
-	due, sized, networked, circuits, lost := true, out.bySize, true, false, false
+	due, sized, networked, circuits, lost, gangs := true, out.bySize, true, false, false, true
 	classes := map[float64]int{} // runs with such a class, by its lower bound
 	runs := 0
 	for _, seeds := range out.Runs {
 		for _, r := range seeds {
 			due, sized, networked = due && r.Deadlines != nil, sized && r.Spread != nil, networked && r.Traffic != nil
 			lost = lost || r.Tasks.Lost > 0
+			gangs = gangs && r.Metrics.GangWait.Count > 0
 			circuits = circuits || networked && r.Traffic.Reconfigured > 0
 			if runs++; sized {
 				for _, g := range r.Spread.BySize {
@@ -135,6 +136,12 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 				}
 			}
 		}
+	}
+	if gangs {
+		ms = append(ms,
+			metric{"median gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.Median }},
+			metric{"p95 gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.P95 }},
+		)
 	}
 	for _, n := range out.Runs[0][0].Named {
 		ms = append(ms, metric{utilisation + " of " + n.Name, verdict.Share, true, func(r *result.Run) float64 {
