@@ -311,6 +311,9 @@ func (out *Comparison) alone() string {
 		}
 		used += " are in use."
 	}
+	if wait, ok := value["median gang wait"]; ok { // which the first container, of an AM or a driver, says nothing of
+		used = fmt.Sprintf("half of the gangs wait at most %s, and 95 %% at most %s; %s", wait, value["p95 gang wait"], used)
+	}
 	switch nothing := verdict.Format(0, verdict.Seconds); {
 	case value["p95 wait"] == nothing:
 		return "At least 95 % of the jobs start at once; " + used

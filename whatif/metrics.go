@@ -137,22 +137,6 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 			}
 		}
 	}
-	if gangs {
-		ms = append(ms,
-			metric{"median gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.Median }},
-			metric{"p95 gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.P95 }},
-		)
-	}
-	for _, n := range out.Runs[0][0].Named {
-		ms = append(ms, metric{utilisation + " of " + n.Name, verdict.Share, true, func(r *result.Run) float64 {
-			for _, o := range r.Named {
-				if o.Name == n.Name {
-					return o.Utilisation
-				}
-			}
-			return 0 // a variant without those machines
-		}})
-	}
 	if lost {
 		ms = append(ms, metric{workDone, verdict.Share, true, func(r *result.Run) float64 { return r.Utilisation * r.WorkHours / max(r.ContainerHours, 1e-9) }})
 	}
@@ -172,6 +156,22 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 	}
 	if circuits {
 		ms = append(ms, metric{"share over circuits", verdict.Share, true, func(r *result.Run) float64 { return r.Traffic.OpticalShare() }})
+	}
+	if gangs {
+		ms = append(ms,
+			metric{"median gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.Median }},
+			metric{"p95 gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.P95 }},
+		)
+	}
+	for _, n := range out.Runs[0][0].Named {
+		ms = append(ms, metric{utilisation + " of " + n.Name, verdict.Share, true, func(r *result.Run) float64 {
+			for _, o := range r.Named {
+				if o.Name == n.Name {
+					return o.Utilisation
+				}
+			}
+			return 0 // a variant without those machines
+		}})
 	}
 	if !sized {
 		return ms
