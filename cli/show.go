@@ -35,6 +35,7 @@ func showRun(w io.Writer, r *result.Run, headline string, bySize bool) {
 		write func(float64) string
 	}{
 		{"wait", r.Metrics.Wait, times(r.Metrics.Wait)},
+		{"gang wait", r.Metrics.GangWait, times(r.Metrics.GangWait)},
 		{"run", r.Metrics.Run, times(r.Metrics.Run)},
 		{"elapsed", r.Metrics.Elapsed, times(r.Metrics.Elapsed)},
 		{"slowdown", r.Metrics.Slowdown, func(v float64) string { return verdict.Format(v, verdict.Ratio) }},
@@ -42,6 +43,9 @@ func showRun(w io.Writer, r *result.Run, headline string, bySize bool) {
 	} {
 		if unknown := r.Metrics.Slowdown.Count == 0; m.name == "slowdown" && unknown || m.name == "response ratio" && !unknown {
 			continue // times alone are unknown: the response ratio stands in
+		}
+		if m.name == "gang wait" && m.s.Count == 0 {
+			continue
 		}
 		cells := []string{m.name}
 		for _, v := range of(m.s) {
@@ -89,7 +93,11 @@ func showCounts(w io.Writer, r *result.Run) {
 	t.Add("jobs", jobs)
 	t.Add("tasks", tasks)
 	t.Add("makespan", unit.FormatSeconds(r.Makespan))
-	t.Add("utilisation", verdict.Format(r.Utilisation, verdict.Share))
+	used := verdict.Format(r.Utilisation, verdict.Share)
+	for i, n := range r.Named {
+		used += []string{" of memory", ""}[min(i, 1)] + ", " + verdict.Format(n.Utilisation, verdict.Share) + " of " + n.Name
+	}
+	t.Add("utilisation", used)
 	for i, p := range r.Partitions {
 		t.Add([]string{"partitions", ""}[min(i, 1)], fmt.Sprintf("%s: utilisation %s, %s of the work", unit.Count(int64(p.Nodes), "node"),
 			verdict.Format(p.Utilisation, verdict.Share), verdict.Format(p.Work, verdict.Share)))

@@ -284,11 +284,15 @@ func newFigures(r *result.Run) *figures {
 		stats      result.Stats
 	}{
 		{"wait", "submission to first container", verdict.Seconds, r.Metrics.Wait},
+		{"gang wait", "submission to the start of all tasks of a gang", verdict.Seconds, r.Metrics.GangWait},
 		{"run", "first container to finish", verdict.Seconds, r.Metrics.Run},
 		{"elapsed", "submission to finish", verdict.Seconds, r.Metrics.Elapsed},
 		{"slowdown", "elapsed against an empty cluster", verdict.Ratio, r.Metrics.Slowdown},
 		{"response ratio", "elapsed over run", verdict.Ratio, r.Metrics.ResponseRatio},
 	} {
+		if m.name == "gang wait" && m.stats.Count == 0 {
+			continue
+		}
 		var cells []string
 		write := column(of(m.stats), m.unit)
 		for _, value := range of(m.stats) {
@@ -305,6 +309,9 @@ func newFigures(r *result.Run) *figures {
 	}
 	if d := r.Deadlines; d != nil {
 		f.Facts = append(f.Facts, Fact{"deadlines met", unit.Number(d.Met) + " of " + unit.Number(d.Jobs)}, Fact{"max lateness", figure(d.MaxLateness, verdict.Seconds)})
+	}
+	for _, n := range r.Named {
+		f.Facts = append(f.Facts, Fact{n.Name, figure(n.Utilisation, verdict.Share) + " used"})
 	}
 	for i, p := range r.Partitions {
 		f.Facts = append(f.Facts, Fact{"partition " + strconv.Itoa(i+1), figure(p.Utilisation, verdict.Share) + " used"})

@@ -9,14 +9,16 @@ import (
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 )
 
 // Options of a Collector.
 type Options struct {
-	Version    string // of the program
-	ExactLimit int    // finished jobs up to which quantiles are exact; 0: 200,000
-	TotalMem   int64  // MiB of the whole cluster, for the utilisation
-	Containers int64  // of the whole cluster, if its nodes are counted in containers
+	Version    string     // of the program
+	ExactLimit int        // finished jobs up to which quantiles are exact; 0: 200,000
+	TotalMem   int64      // MiB of the whole cluster, for the utilisation
+	Named      unit.Extra // of the whole cluster, likewise
+	Containers int64      // of the whole cluster, if its nodes are counted in containers
 }
 
 // Limits that bound a collector's memory.
@@ -39,7 +41,7 @@ type Collector struct {
 	opt   Options
 	exact bool
 
-	wait, run, elapsed, slowdown, response series
+	wait, gang, run, elapsed, slowdown, response series
 
 	queues, users, classes groups
 
@@ -80,6 +82,9 @@ func (c *Collector) Job(r *sim.JobRecord) {
 	}
 	if r.Outcome == sim.Finished {
 		c.wait.add(f.wait)
+		if slices.ContainsFunc(r.Job.Stages, func(s workload.Stage) bool { return s.Gang > 1 }) && r.Gang >= 0 {
+			c.gang.add((r.Gang - r.Job.Submit).Seconds())
+		}
 		c.run.add(f.run)
 		c.elapsed.add(f.elapsed)
 		c.over.add(f.elapsed)
@@ -102,7 +107,7 @@ func (c *Collector) Job(r *sim.JobRecord) {
 // toSketch converts all values so far into histograms. Groups follow one by one, when a histogram is smaller than their values.
 func (c *Collector) toSketch() {
 	c.exact = false
-	for _, s := range []*series{&c.wait, &c.run, &c.elapsed, &c.slowdown, &c.response} {
+	for _, s := range []*series{&c.wait, &c.gang, &c.run, &c.elapsed, &c.slowdown, &c.response} {
 		s.toSketch()
 	}
 	for _, gs := range []*groups{&c.queues, &c.users, &c.classes} {
@@ -130,7 +135,7 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 		Jobs:        JobCounts{Submitted: sum.Submitted, Finished: sum.Finished, Refused: sum.Refused, Failed: sum.Failed},
 		Tasks:       TaskCounts{Finished: sum.Tasks, Lost: sum.Lost},
 		Metrics: Metrics{
-			Wait: c.wait.stats(), Run: c.run.stats(), Elapsed: c.elapsed.stats(),
+			Wait: c.wait.stats(), GangWait: c.gang.stats(), Run: c.run.stats(), Elapsed: c.elapsed.stats(),
 			Slowdown: c.slowdown.stats(), ResponseRatio: c.response.stats(),
 		},
 		ContainerHours: round(sum.Busy.Seconds() / 3600),
@@ -157,8 +162,13 @@ func (c *Collector) Finish(sum sim.Summary, sc Scenario, assumptions []string) *
 	if sum.Partial || r.Jobs.Unfinished > 0 { // containers were held until the run was cut off, or nothing could end any more
 		end = max(end, c.lastSeen)
 	}
-	if room := float64(c.opt.TotalMem) * (end - sum.FirstSubmit).Seconds(); room > 0 {
+	span := (end - sum.FirstSubmit).Seconds()
+	if room := float64(c.opt.TotalMem) * span; room > 0 {
 		r.Utilisation = round(min(sum.BusyMem/room, 1))
+	}
+	for name, n := range c.opt.Named.All() { // round makes 0/0 0
+		busy := sum.BusyNamed[name]
+		r.Named = append(r.Named, Named{name, n, round(busy / 3600), round(min(busy/(float64(n)*span), 1))})
 	}
 	r.Spread, r.Deadlines, r.Idle = c.sizes.figures(&c.slowdown), c.due.figures(), c.opt.idle(&sum)
 	r.Traffic = trafficOf(&sum)

@@ -22,6 +22,7 @@ type Run struct {
 	Makespan float64 `json:"makespan"`
 	// Utilisation is memory held over total memory, between first submission and last finish.
 	Utilisation float64 `json:"utilisation"`
+	Named       []Named `json:"named_resources,omitempty"` // of a cluster that has any, by name
 	// ContainerHours is the time containers were held, WorkHours what tasks of finished jobs needed of it: the rest is overhead, and attempts that
 	// failed or were killed.
 	ContainerHours float64 `json:"container_hours"`
@@ -57,6 +58,14 @@ type Run struct {
 	Decisions int64 `json:"decisions"`
 }
 
+// Named is what containers held of a named resource, such as GPUs.
+type Named struct {
+	Name        string  `json:"name"`
+	Count       int64   `json:"count"`       // in the cluster
+	Hours       float64 `json:"hours"`       // that one was held, summed
+	Utilisation float64 `json:"utilisation"` // as that of memory
+}
+
 // Scenario is what was run, in reproducible terms.
 type Scenario struct {
 	Workload       string   `json:"workload"`
@@ -87,11 +96,12 @@ type TaskCounts struct {
 
 // Metrics are taken over finished jobs.
 type Metrics struct {
-	Wait          Stats `json:"wait"`           // submission to first container, s
-	Run           Stats `json:"run"`            // first container to finish, s
-	Elapsed       Stats `json:"elapsed"`        // submission to finish, s
-	Slowdown      Stats `json:"slowdown"`       // elapsed over elapsed on an empty cluster
-	ResponseRatio Stats `json:"response_ratio"` // elapsed over run
+	Wait          Stats `json:"wait"`               // submission to first container, s
+	GangWait      Stats `json:"gang_wait,omitzero"` // of jobs with a gang: submission to the start of the first one, s
+	Run           Stats `json:"run"`                // first container to finish, s
+	Elapsed       Stats `json:"elapsed"`            // submission to finish, s
+	Slowdown      Stats `json:"slowdown"`           // elapsed over elapsed on an empty cluster
+	ResponseRatio Stats `json:"response_ratio"`     // elapsed over run
 }
 
 // Stats describes a set of values. All are 0 when Count is 0.

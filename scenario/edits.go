@@ -33,6 +33,8 @@ func editSettings() []Setting {
 		}),
 		list("move", "", "WHO=QUEUE", "submit jobs to another queue: user:ana=root.adhoc, class:etl=root.batch or queue:root.a=root.b; the first that applies",
 			func(s *Scenario) *[]Move { return &s.Moves }, parseMove, Move.String),
+		list("gang", "", "WHO", "all tasks of a stage of these jobs start together: user:ana, class:train or queue:root.models",
+			func(s *Scenario) *[]Move { return &s.Gangs }, parseGang, func(m Move) string { return m.Kind + ":" + m.Name }),
 		list("lose-node", "model", "NODE@TIME[+FOR]", "lose a node at a given time, for a while or for good: node7@1h+10m",
 			func(s *Scenario) *[]sim.Loss { return &s.Model.Losses }, parseLoss, formatLoss),
 		list("lose-rack", "model", "RACK@TIME[+FOR]", "lose all nodes of a rack: rack3@12h+30m",
@@ -45,11 +47,21 @@ func parseMove(text string) (Move, error) {
 	if i := strings.LastIndexAny(text, "= "); i > 0 {
 		selector, queue, ok = strings.TrimSpace(text[:i]), text[i+1:], true
 	}
-	kind, name, named := strings.Cut(selector, ":")
-	if !ok || !named || name == "" || queue == "" || kind != "user" && kind != "class" && kind != "queue" {
+	m, err := parseGang(selector)
+	if !ok || queue == "" || err != nil {
 		return Move{}, fmt.Errorf("%q does not say who moves where; write user:NAME=QUEUE, class:NAME=QUEUE or queue:NAME=QUEUE", text)
 	}
-	return Move{kind, name, queue}, nil
+	m.To = queue
+	return m, nil
+}
+
+// parseGang parses a selector of jobs.
+func parseGang(text string) (Move, error) {
+	kind, name, _ := strings.Cut(text, ":")
+	if name == "" || kind != "user" && kind != "class" && kind != "queue" {
+		return Move{}, fmt.Errorf("%q selects no jobs; write user:NAME, class:NAME or queue:NAME", text)
+	}
+	return Move{Kind: kind, Name: name}, nil
 }
 
 // attribute is what a move selects a job by.
@@ -156,32 +168,52 @@ func (s *Scenario) checkMoves(out *Setup) error {
 	return nil
 }
 
-// move applies the setting move to jobs, which are shared and not modified. A queue that jobs name already keeps that name: root.batch and batch
-// are one. A move that selects none is an error.
-func (s *Scenario) move(jobs workload.Slice) (workload.Slice, error) {
+// edit applies the settings move and gang to jobs, which are shared and not modified. A queue that jobs name already keeps that name: root.batch and batch
+// are one. A selector that selects none is an error.
+func (s *Scenario) edit(jobs workload.Slice) (workload.Slice, error) {
 	out := slices.Clone(jobs)
 	for i := len(s.Moves) - 1; i >= 0; i-- { // the first that applies decides
-		m, found := &s.Moves[i], false
+		m := &s.Moves[i]
 		queue := m.To
 		if k := slices.IndexFunc(jobs, func(j *workload.Job) bool { return conf.QueueNamesMatch(j.Queue, m.To) }); k >= 0 {
 			queue = jobs[k].Queue
 		}
-		for k, j := range jobs {
-			if v := m.attribute(j); v == m.Name || m.Kind == "queue" && conf.QueueNamesMatch(v, m.Name) {
-				moved := *j
-				moved.Queue, found = queue, true
-				out[k] = &moved
-			}
+		if !m.change(jobs, out, func(j *workload.Job) { j.Queue = queue }) {
+			return nil, m.nobody("move "+m.String(), jobs)
 		}
-		if !found {
-			var names []string
-			for _, j := range jobs {
-				if v := m.attribute(j); len(names) < 1000 && !slices.Contains(names, v) {
-					names = append(names, v)
-				}
+	}
+	for i := range s.Gangs {
+		m := &s.Gangs[i]
+		if !m.change(jobs, out, func(j *workload.Job) {
+			j.Stages = slices.Clone(j.Stages)
+			for k := range j.Stages {
+				j.Stages[k].Gang = j.Stages[k].Tasks
 			}
-			return nil, misuse("move %v: no job of the workload has the %s %q%s", m, m.Kind, m.Name, suggest.Hint(m.Name, names))
+		}) {
+			return nil, m.nobody("gang "+m.Kind+":"+m.Name, jobs)
 		}
 	}
 	return out, nil
+}
+
+// change changes copies, in out, of the jobs that m selects, and reports whether there are any.
+func (m *Move) change(jobs, out workload.Slice, do func(*workload.Job)) (found bool) {
+	for k, j := range jobs {
+		if v := m.attribute(j); v == m.Name || m.Kind == "queue" && conf.QueueNamesMatch(v, m.Name) {
+			changed := *out[k]
+			do(&changed)
+			out[k], found = &changed, true
+		}
+	}
+	return found
+}
+
+func (m *Move) nobody(setting string, jobs workload.Slice) error {
+	var names []string
+	for _, j := range jobs {
+		if v := m.attribute(j); len(names) < 1000 && !slices.Contains(names, v) {
+			names = append(names, v)
+		}
+	}
+	return misuse("%s: no job of the workload has the %s %q%s", setting, m.Kind, m.Name, suggest.Hint(m.Name, names))
 }

@@ -111,10 +111,18 @@ func TestMove(t *testing.T) {
 // The first move that selects a job applies; those after it still count as used.
 func TestMovesInOrder(t *testing.T) {
 	jobs := workload.Slice{{ID: "1", User: "a", Class: "c"}, {ID: "2", User: "b", Queue: "root.x.default"}}
-	s := Scenario{Moves: []Move{{"user", "a", "q1"}, {"class", "c", "q2"}, {"queue", "default", "q3"}}}
-	got, err := s.move(jobs)
+	jobs[0].Stages = []workload.Stage{{Tasks: 8}}
+	s := Scenario{Moves: []Move{{"user", "a", "q1"}, {"class", "c", "q2"}, {"queue", "default", "q3"}}, Gangs: []Move{{Kind: "class", Name: "c"}}}
+	got, err := s.edit(jobs)
 	if err != nil || got[0].Queue != "q1" || got[1].Queue != "q3" || jobs[0].Queue != "" {
 		t.Error(got, err)
+	}
+	if got[0].Stages[0].Gang != 8 || jobs[0].Stages[0].Gang != 0 {
+		t.Error("no gang, or the shared job is one", got[0], jobs[0])
+	}
+	s.Gangs[0].Name = "d"
+	if _, err := s.edit(jobs); err == nil || !strings.Contains(err.Error(), `gang class:d: no job of the workload has the class "d"`) {
+		t.Error(err)
 	}
 }
 

@@ -1,25 +1,32 @@
 package scenario
 
 import (
+	"errors"
+	"io"
+	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/policy"
-	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload/jobfile"
+	"github.com/yardmaster/yardmaster/workload/trace"
 )
 
-// gangs is when the workers of each gang began.
+// gangs is when the workers of each gang began, and what all tasks held.
 type gangs struct {
 	sim.Sink
-	began map[int64]unit.Time
-	half  int // gangs whose workers began at different times
+	began   map[int64]unit.Time
+	workers map[int64]int64
+	half    int     // gangs whose workers began at different times
+	gpus    float64 // GPU-seconds held
 }
 
-func (g *gangs) note(seq int64, gang int64, began unit.Time) {
+func (g *gangs) note(seq, gang int64, began unit.Time) {
 	if gang <= 1 {
 		return
 	}
@@ -27,44 +34,92 @@ func (g *gangs) note(seq int64, gang int64, began unit.Time) {
 		g.half++
 	}
 	g.began[seq] = began
+	g.workers[seq]++
+}
+
+func (g *gangs) held(ask unit.Resources, t unit.Time) {
+	g.gpus += float64(ask.Extra.Of("nvidia.com/gpu")) * t.Seconds()
 }
 
 func (g *gangs) Task(r *sim.TaskRecord) {
-	if r.Stage >= 0 && r.Why == policy.Done {
-		g.note(r.Seq, r.Job.Stages[r.Stage].Gang, r.Start)
+	if r.Stage < 0 {
+		return
+	}
+	stage := &r.Job.Stages[r.Stage]
+	g.held(stage.Ask, r.End-r.Start)
+	if r.Why == policy.Done {
+		g.note(r.Seq, stage.Gang, r.Start)
 	}
 }
 
-// Gangs of GPUs on the cluster of the examples, on both clocks: none is half-started, and none is overtaken for ever, although single-GPU runs come all the time.
+func (g *gangs) container(c *yarn.ContainerRecord) {
+	g.held(c.Size, c.Freed-c.Allocated)
+	if c.Stage >= 0 && !c.Killed {
+		g.note(c.Seq, c.Job.Stages[c.Stage].Gang, c.Started)
+	}
+}
+
+// trained writes synth:training as a workload file.
+func trained(t *testing.T) string {
+	t.Helper()
+	src, err := trace.Open([]string{"synth:training"}, trace.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "jobs.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := jobfile.NewWriter(f, jobfile.NewMeta("test", "synth:training", nil))
+	for {
+		j, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err := errors.Join(err, w.Write(j)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Gangs of GPUs from a workload file, on the cluster of the examples, on both clocks: none is half-started, and none is overtaken for ever, although
+// single-GPU runs come all the time. What containers hold of GPUs is what the utilisation is computed from.
 func TestGangsOfGPUs(t *testing.T) {
+	file := trained(t)
 	for _, clock := range []string{Ideal, Hadoop} {
 		for _, scheduler := range []string{"fifo", "fair:resource=drf", "capacity:calculator=dominant,queues=models:60;research:30;data:10"} {
 			t.Run(scheduler+", "+clock, func(t *testing.T) {
 				s := Default()
-				s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:training"}, filepath.Join("..", "docs", "examples", "gpus.yaml"), []string{scheduler}, clock
+				s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{file}, filepath.Join("..", "docs", "examples", "gpus.yaml"), []string{scheduler}, clock
 				setup, err := s.Resolve()
 				if err != nil {
 					t.Fatal(err)
 				}
 				r := setup.Runs()[0]
-				g := &gangs{Sink: result.Tee(), began: map[int64]unit.Time{}}
+				g := &gangs{began: map[int64]unit.Time{}, workers: map[int64]int64{}}
 				if r.Sink, r.NoAlone = g, true; clock != Ideal {
-					r.Containers = func(c *yarn.ContainerRecord) {
-						if c.Stage >= 0 && !c.Killed {
-							g.note(c.Seq, c.Job.Stages[c.Stage].Gang, c.Started)
-						}
-					}
+					r.Containers = g.container
 				}
 				waits := map[int64]unit.Time{}
 				g.Sink = jobs(func(j *sim.JobRecord) {
-					if j.Outcome != sim.Finished {
-						t.Errorf("%s of %s: %v %s (gang of %d)", j.Job.ID, j.Job.User, j.Outcome, j.Reason, j.Job.Stages[0].Gang)
+					first := &j.Job.Stages[0]
+					if j.Outcome != sim.Finished || first.Gang > 1 && g.workers[j.Seq] != first.Gang {
+						t.Errorf("%s of %s: %v %s (%d of a gang of %d)", j.Job.ID, j.Job.User, j.Outcome, j.Reason, g.workers[j.Seq], first.Gang)
 					}
-					if began, ok := g.began[j.Seq]; ok {
-						waits[j.Seq] = began - j.Job.Submit
+					if d := g.began[j.Seq] - j.Gang; first.Gang > 1 && (d < 0 || d > 2*unit.Second) { // of a container's start on YARN
+						t.Errorf("the gang of %s starts at %v, its workers at %v", j.Job.ID, j.Gang, g.began[j.Seq])
+					}
+					if first.Gang > 1 {
+						waits[j.Seq] = g.began[j.Seq] - j.Job.Submit
 					}
 				})
-				if _, err := run.Play(t.Context(), &r); err != nil {
+				sum, err := run.Play(t.Context(), &r)
+				if err != nil {
 					t.Fatal(err)
 				}
 				if len(waits) < 30 || g.half > 0 {
@@ -74,6 +129,9 @@ func TestGangsOfGPUs(t *testing.T) {
 					if wait > 6*unit.Hour { // half of the span: single-GPU runs come all the time
 						t.Errorf("gang %d waits for %v", seq, wait)
 					}
+				}
+				if busy := sum.BusyNamed["nvidia.com/gpu"]; math.Abs(busy-g.gpus) > 1e-3 || busy < 1e6 {
+					t.Errorf("%v GPU-seconds, want %v of the records", busy, g.gpus)
 				}
 			})
 		}

@@ -174,7 +174,7 @@ func (s *Scenario) work(out *Setup) error {
 		defer closeSource(src)
 	}
 	w.Jobs = run.Describe(src).Count
-	if len(s.Moves) > 0 || !s.Resampling.IsZero() || s.ScaleLoad != 1 || s.ScaleLength != 1 {
+	if len(s.Moves)+len(s.Gangs) > 0 || !s.Resampling.IsZero() || s.ScaleLoad != 1 || s.ScaleLength != 1 {
 		s.reshape(w)
 	}
 	return nil
@@ -205,7 +205,7 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 	}
 }
 
-// reshape moves jobs to other queues, samples a workload, changes its arrivals, and makes it heavier or longer. The original is kept in memory; copies are cheaper to
+// reshape moves jobs to other queues, makes gangs, samples a workload, changes its arrivals, and makes it heavier or longer. The original is kept in memory; copies are cheaper to
 // regenerate than to keep.
 func (s *Scenario) reshape(w *run.Workload) {
 	open := w.Open
@@ -235,11 +235,14 @@ func (s *Scenario) reshape(w *run.Workload) {
 		}
 		out := run.Describe(src)
 		out.Count = count(int64(len(base)))
-		if base, err = s.move(base); err != nil {
+		if base, err = s.edit(base); err != nil {
 			return nil, err
 		}
 		for _, m := range s.Moves {
 			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: jobs of %s %s are submitted to queue %s", m.Kind, m.Name, m.To))
+		}
+		for _, m := range s.Gangs {
+			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: all tasks of a stage of the jobs of %s %s start together", m.Kind, m.Name))
 		}
 		if !s.Resampling.IsZero() {
 			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: %v (seed %d)", s.Resampling, seed))

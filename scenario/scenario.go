@@ -66,6 +66,7 @@ type Scenario struct {
 	Nodes       string   // how many nodes it has instead; "": as many as it says
 	RackLosses  []sim.Loss
 	Moves       []Move // jobs submitted to other queues
+	Gangs       []Move // jobs whose tasks start together; their To is empty
 	Schedulers  []string
 	Place       string // a placement for all schedulers that name none
 	Seed        uint64

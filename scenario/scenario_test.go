@@ -108,6 +108,7 @@ func arbitrary(t *rapid.T) Scenario {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "racks") {
 		s.RackLosses = append(s.RackLosses, sim.Loss{Node: "/r@1", At: unit.Time(span.Draw(t, "at"))})
+		s.Gangs = append(s.Gangs, Move{Kind: "class", Name: "a=b: c"})
 		s.Moves = append(s.Moves, Move{rapid.SampledFrom([]string{"user", "class", "queue"}).Draw(t, "who"), "a=b: c", "root.x"})
 	}
 	s.Nodes = rapid.SampledFrom([]string{"", "+100", "-3", "700"}).Draw(t, "nodes")

@@ -56,7 +56,7 @@ func (v Variant) String() string {
 }
 
 // addTo are the settings to whose values a variant adds; it replaces those of others.
-var addTo = []string{"set", "move", "lose-node", "lose-rack"}
+var addTo = []string{"set", "move", "gang", "lose-node", "lose-rack"}
 
 // With is the scenario with the changes of a variant.
 func (s Scenario) With(v Variant) (Scenario, error) {
@@ -206,14 +206,14 @@ func same(a, b *Scenario, of func(*Setting) bool) bool {
 
 // ofWorkload selects the settings that the jobs depend on.
 func ofWorkload(s *Setting) bool {
-	return s.In == "trace" || slices.Contains([]string{"workload", "sample-jobs", "arrivals", "scale-load", "scale-length", "move"}, s.Name)
+	return s.In == "trace" || slices.Contains([]string{"workload", "sample-jobs", "arrivals", "scale-load", "scale-length", "move", "gang"}, s.Name)
 }
 
 func ofCluster(s *Setting) bool {
 	return s.Name == "cluster" || s.Name == "nodes" || s.Name == "network"
 }
 
-// Touched lists the queues, users and classes that a scenario's edits and moves are about, as kind and name.
+// Touched lists the queues, users and classes that a scenario's edits, moves and gangs are about, as kind and name.
 func (s *Setup) Touched() iter.Seq2[string, string] {
 	return func(yield func(kind, name string) bool) {
 		seen := map[[2]string]bool{}
@@ -228,7 +228,7 @@ func (s *Setup) Touched() iter.Seq2[string, string] {
 				return
 			}
 		}
-		for _, m := range s.Scenario.Moves {
+		for _, m := range slices.Concat(s.Scenario.Moves, s.Scenario.Gangs) {
 			if !allow(m.Kind, m.Name) || !allow("queue", m.To) {
 				return
 			}

@@ -108,12 +108,20 @@ type JobRecord struct {
 	Reason  string
 	// Start is when the job got its first container; Finish when its last task ended. -1: never.
 	Start, Finish unit.Time
+	Gang          unit.Time // when its first gang started; -1: none did
 	Alone         unit.Time // elapsed time on an empty cluster
 	Service       unit.Time // container-time used, lost attempts included
 	Size          unit.Time // total time that its tasks worked; of a finished job
 	Containers    int64     // started
 	Lost          int64     // attempts that failed or were killed
 	Near          [4]int64  // task starts by policy.Near
+}
+
+// BeginGang is for engines: it notes the start of the job's first gang.
+func (r *JobRecord) BeginGang(now unit.Time) {
+	if r.Gang < 0 {
+		r.Gang = now
+	}
 }
 
 // Sample is the state of the cluster over an interval.
@@ -138,13 +146,14 @@ type Summary struct {
 	Tasks                                int64 // finished
 	Lost                                 int64 // attempts that failed or were killed
 	FirstSubmit, LastFinish              unit.Time
-	Busy                                 unit.Time // container-time held
-	BusyMem                              float64   // MiB x seconds
-	HeldMem                              float64   // MiB x seconds held for gangs that did not fit yet
-	Present                              unit.Time // while there was an admitted job that had not ended
-	Events                               int64     // taken from the event queue
-	Decisions                            int64     // containers started
-	Traffic                              *Traffic  // of a worker that sends data over a network; nil: none
+	Busy                                 unit.Time          // container-time held
+	BusyMem                              float64            // MiB x seconds
+	BusyNamed                            map[string]float64 // named resources x seconds
+	HeldMem                              float64            // MiB x seconds held for gangs that did not fit yet
+	Present                              unit.Time          // while there was an admitted job that had not ended
+	Events                               int64              // taken from the event queue
+	Decisions                            int64              // containers started
+	Traffic                              *Traffic           // of a worker that sends data over a network; nil: none
 	NotModelled                          []string
 	Receipts                             []steer.Receipt
 	Stuck                                int64 // jobs left when no event could change anything any more: their records say why

@@ -224,6 +224,7 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	}
 	q := &e.line.Queues[j.queue]
 	q.Hold(e.now-e.line.From, ask.Mem)
+	e.line.Named(1, ask.Extra, e.now)
 	e.sum.Decisions++
 	j.rec.Containers++
 	if j.rec.Start < 0 {

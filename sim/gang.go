@@ -79,6 +79,7 @@ func (p *pool) tryGang(j *job, s int) policy.Verdict {
 		return p.pass()
 	}
 	j.holdAt = 0
+	j.rec.BeginGang(e.now)
 	ask := v.Ask
 	for _, t := range p.gang {
 		e.start(p, j, s, &p.nodes[t.node], t.near, t.number)

@@ -123,7 +123,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	j.src, j.am, j.attained = src, -1, unit.Resources{}
 	j.seed = jobSeed(e.cfg.Seed, seq)
 	j.queue = e.line.Index(src.Queue)
-	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1}
+	j.rec = JobRecord{Job: src, Seq: seq, Start: -1, Finish: -1, Gang: -1}
 	slots := e.cfg.Cluster.Slots
 	var input unit.Bytes
 	gangs := false

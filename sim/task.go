@@ -221,6 +221,7 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 		e.steering.book(j, 1, ask)
 	}
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
+	e.line.Named(-1, ask.Extra, e.now)
 	p.changed()
 	e.notifyEnded(j, stage, n, ask, start, e.model.StartUp, why)
 }

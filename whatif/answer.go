@@ -304,6 +304,16 @@ func (out *Comparison) alone() string {
 		return fmt.Sprintf("Only %s finished under %s, of %d; why is below.", unit.Count(n.Finished, "job"), out.Labels()[0], n.Submitted)
 	}
 	used := fmt.Sprintf("on average %s of the cluster is in use.", value["utilisation"])
+	if named := out.Runs[0][0].Named; len(named) > 0 {
+		used = fmt.Sprintf("on average %s of the memory", value[utilisation])
+		for _, n := range named {
+			used += fmt.Sprintf(" and %s of %s", value[utilisation+" of "+n.Name], n.Name)
+		}
+		used += " are in use."
+	}
+	if wait, ok := value["median gang wait"]; ok { // which the first container, of an AM or a driver, says nothing of
+		used = fmt.Sprintf("half of the gangs wait at most %s, and 95 %% at most %s; %s", wait, value["p95 gang wait"], used)
+	}
 	switch nothing := verdict.Format(0, verdict.Seconds); {
 	case value["p95 wait"] == nothing:
 		return "At least 95 % of the jobs start at once; " + used

@@ -121,13 +121,14 @@ func (out *Comparison) row(metric string) *verdict.Row {
 
 // moreMetrics are those that not all comparisons have. What they are taken from is in every run.
 func (out *Comparison) moreMetrics() (ms []metric) {
-	due, sized, networked, circuits, lost := true, out.bySize, true, false, false
+	due, sized, networked, circuits, lost, gangs := true, out.bySize, true, false, false, true
 	classes := map[float64]int{} // runs with such a class, by its lower bound
 	runs := 0
 	for _, seeds := range out.Runs {
 		for _, r := range seeds {
 			due, sized, networked = due && r.Deadlines != nil, sized && r.Spread != nil, networked && r.Traffic != nil
 			lost = lost || r.Tasks.Lost > 0
+			gangs = gangs && r.Metrics.GangWait.Count > 0
 			circuits = circuits || networked && r.Traffic.Reconfigured > 0
 			if runs++; sized {
 				for _, g := range r.Spread.BySize {
@@ -155,6 +156,22 @@ func (out *Comparison) moreMetrics() (ms []metric) {
 	}
 	if circuits {
 		ms = append(ms, metric{"share over circuits", verdict.Share, true, func(r *result.Run) float64 { return r.Traffic.OpticalShare() }})
+	}
+	if gangs {
+		ms = append(ms,
+			metric{"median gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.Median }},
+			metric{"p95 gang wait", verdict.Seconds, false, func(r *result.Run) float64 { return r.Metrics.GangWait.P95 }},
+		)
+	}
+	for _, n := range out.Runs[0][0].Named {
+		ms = append(ms, metric{utilisation + " of " + n.Name, verdict.Share, true, func(r *result.Run) float64 {
+			for _, o := range r.Named {
+				if o.Name == n.Name {
+					return o.Utilisation
+				}
+			}
+			return 0 // a variant without those machines
+		}})
 	}
 	if !sized {
 		return ms
@@ -188,7 +205,7 @@ func SizeName(g *result.SizeGroup) string {
 // row compares the metric's values, by scheduler and seed.
 func (m metric) row(schedulers, seeds int, value func(s, seed int) float64) verdict.Row {
 	row := verdict.Row{Metric: m.name, Unit: m.unit, More: m.more}
-	row.Fill(schedulers, seeds, m.name == utilisation || m.name == workDone, value)
+	row.Fill(schedulers, seeds, strings.HasPrefix(m.name, utilisation) || m.name == workDone, value)
 	return row
 }
 

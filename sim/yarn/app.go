@@ -105,7 +105,7 @@ func (e *engine) submit(src *workload.Job) *app {
 }
 
 func (e *engine) newApp(src *workload.Job) *app {
-	a := &app{src: src, rec: sim.JobRecord{Job: src, Seq: e.nextSeq, Start: -1, Finish: -1}}
+	a := &app{src: src, rec: sim.JobRecord{Job: src, Seq: e.nextSeq, Start: -1, Finish: -1, Gang: -1}}
 	e.nextSeq++
 	a.rm.Index = e.indices.Take()
 	*dense.At(&e.apps, a.rm.Index) = a

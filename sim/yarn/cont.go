@@ -128,6 +128,7 @@ func (e *engine) leave(c *cont) {
 	a.conts[last] = nil
 	a.conts = a.conts[:last]
 	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
+	e.line.Named(-1, c.size.Extra, e.now)
 	a.rec.Service += e.now - c.allocated
 	a.booked, a.counted = a.booked.Add(c.service(e.now)), 0
 }

@@ -9,6 +9,7 @@ import (
 // finish ends the run: it emits the last, shorter sample and the records of jobs that did not end.
 func (e *engine) finish() {
 	e.line.Rest(e.now, e.sampled)
+	e.sum.BusyNamed = e.line.BusyNamed(e.now)
 	if e.present > 0 {
 		e.sum.Present += e.now
 	}

@@ -17,6 +17,7 @@ func (m *plainAM) gather(a *app, i int) {
 		if n == 0 || int64(len(s.gang)) < n || slices.ContainsFunc(s.gang, func(c *cont) bool { return c.gone }) {
 			break
 		}
+		a.rec.BeginGang(e.now)
 		for _, c := range s.gang[:n] {
 			m.begin(a, c, &s.waiting)
 		}

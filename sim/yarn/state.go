@@ -214,6 +214,7 @@ func (e *engine) newCont(rc *rm.Container, instant unit.Time) *cont {
 	e.live++
 	q := &e.line.Queues[a.queue]
 	q.Hold(e.now-e.line.From, c.size.Mem)
+	e.line.Named(1, c.size.Extra, e.now)
 	a.rec.Containers++
 	if a.rec.Start < 0 {
 		a.rec.Start = instant

@@ -44,6 +44,13 @@ type Timeline struct {
 	From, To unit.Time // the current interval
 	period   unit.Time
 	indexOf  map[string]int32
+	named    map[string]area
+}
+
+// area is what containers hold of a named resource, and for how long: seconds of one, less those still held, from 0 to now.
+type area struct {
+	held int64
+	area float64
 }
 
 // longest keeps container-microseconds within 63 bits on any cluster.
@@ -70,6 +77,32 @@ func (t *Timeline) Index(name string) int32 {
 	t.indexOf[name] = i
 	t.Queues = append(t.Queues, Queue{Name: name})
 	return i
+}
+
+// Named adds (1) or removes (-1) the named resources of a container.
+func (t *Timeline) Named(sign int64, x unit.Extra, now unit.Time) {
+	if x != (unit.Extra{}) { // this form can be inlined
+		t.count(sign, x, now)
+	}
+}
+
+func (t *Timeline) count(sign int64, x unit.Extra, now unit.Time) {
+	if t.named == nil {
+		t.named = map[string]area{}
+	}
+	for name, n := range x.All() {
+		a := t.named[name]
+		t.named[name] = area{a.held + sign*n, a.area - float64(sign*n)*now.Seconds()}
+	}
+}
+
+// BusyNamed is how long each named resource was held, in seconds of one.
+func (t *Timeline) BusyNamed(now unit.Time) map[string]float64 {
+	busy := map[string]float64{}
+	for name, a := range t.named {
+		busy[name] = a.area + float64(a.held)*now.Seconds()
+	}
+	return busy
 }
 
 // Part is what a job adds to the counters of its queue.

@@ -38,14 +38,19 @@ func TestAreas(t *testing.T) {
 			if held > 0 && rapid.Bool().Draw(t, "yield") {
 				held--
 				line.Queues[q].Yield(now-line.From, 7)
+				line.Named(-1, unit.Named("gpu", 3), now)
 			} else {
 				held++
 				line.Queues[q].Hold(now-line.From, 7)
+				line.Named(1, unit.Named("gpu", 3), now)
 			}
 		}
 		line.Rest(now, end)
 		if float64(area) != want || math.Abs(mem-7*want) > 1e-6*want {
 			t.Fatalf("held %v container-microseconds, %v of memory; want %v", area, mem, want)
+		}
+		if gpus := line.BusyNamed(now)["gpu"]; math.Abs(gpus-3*want/1e6) > 1e-9 {
+			t.Fatalf("held %v GPU-seconds, want %v", gpus, 3*want/1e6)
 		}
 	})
 }
