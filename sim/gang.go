@@ -34,6 +34,14 @@ type hold struct {
 
 func (h *hold) complete() bool { return h.job != nil && h.fit >= h.tasks }
 
+// holder is the job that the room of a node is held for; nil: none.
+func (p *pool) holder(node int32) *policy.Job {
+	if h := &p.hold; h.job != nil && h.isHeld[node] {
+		return &h.job.view
+	}
+	return nil
+}
+
 // tryGang starts the tasks of a stage that must start together: all, or none. Each takes the node that suits it best, given the room that those
 // before it leave. An offer of one node may start a gang on any nodes: orders that divide the nodes refuse gangs.
 func (p *pool) tryGang(j *job, s int) policy.Verdict {
