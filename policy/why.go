@@ -20,29 +20,49 @@ type Refuser interface {
 	Refusal(now unit.Time, j *Job, s int, n *Node, near Near) Reason
 }
 
-// Why is for engines: it appends what holds back a job with Pending > 0, tightest limit first: the limits of the order; what the nodes lack for a container of
-// the size, or why the policy refuses those with room; then who comes first. nodes yields every node, and how near it is to the best waiting task of stage s.
-func (p *Policy) Why(now unit.Time, j *Job, s int, size unit.Resources, nodes iter.Seq2[*Node, Near], to []Reason) []Reason {
+// Ask is what a job waits for, as an engine sees it.
+type Ask struct {
+	Stage    int // or AMStage, KeptStage
+	Size     unit.Resources
+	Together int64                 // tasks that start together; 0 or 1: no gang
+	Held     func(node int32) *Job // the job, with a gang, that the room of a node is held for; nil: none
+}
+
+// Why is for engines: it appends what holds back a job with Pending > 0, tightest limit first: the limits of the order; what the nodes lack for what it asks for,
+// or why the policy refuses those with room; then who comes first. nodes yields every node, held room included, and how near it is to the best waiting task.
+func (p *Policy) Why(now unit.Time, j *Job, ask Ask, nodes iter.Seq2[*Node, Near], to []Reason) []Reason {
 	var why []Reason
 	if x, ok := p.Order.(Explainer); ok {
 		why = x.Why(now, j, nil)
 	}
-	look, refusal := Search{Size: size, Fits: unit.Resources.Fits}, Reason{}
+	look, refusal, room := Search{Size: ask.Size, Fits: unit.Resources.Fits}, Reason{}, int64(0)
 	for n, near := range nodes {
 		var r Reason
-		if size.Fits(n.Free) {
-			r = p.refusal(now, j, s, n, near)
+		if ask.Size.Fits(n.Free) {
+			r = p.refusal(now, j, ask.Stage, n, near)
+		}
+		holder, by := ask.Held(n.Index), ""
+		if holder != nil {
+			by = holder.ID
+		}
+		if r == (Reason{}) && (holder == nil || holder == j) {
+			room += n.Free.Count(ask.Size)
 		}
 		if r != (Reason{}) && refusal.Node == "" {
 			refusal, refusal.Node = r, n.Name
 		}
-		look.Offer(n, size, "", false, r == Reason{})
+		look.Offer(n, ask.Size, by, holder == j, r == Reason{})
 	}
 	limits := slices.IndexFunc(why, func(r Reason) bool { return r.Limit == "" })
 	if limits < 0 {
 		limits = len(why)
 	}
-	return append(look.Append(append(to, why[:limits]...), refusal), why[limits:]...)
+	to = append(to, why[:limits]...)
+	if ask.Together > max(room, 1) {
+		to = append(to, Reason{Limit: GangRoom, Size: ask.Size, Count: room, MaxCount: ask.Together})
+		look.Open = false // room for some does not help
+	}
+	return append(look.Append(to, refusal), why[limits:]...)
 }
 
 // refusal is why the policy refuses a node with room; the zero Reason: it does not.
@@ -133,7 +153,9 @@ func (s *Search) Offer(n *Node, size unit.Resources, by string, own, allowed boo
 		if s.other.Node == "" {
 			s.other = Reason{Limit: Reserved, Node: n.Name, Held: n.Free, Max: size}
 		}
-		s.other.Precede(by)
+		if !slices.Contains(s.other.Next[:], by) { // it may have several nodes
+			s.other.Precede(by)
+		}
 	case s.Full:
 	case !allowed:
 		s.wait = true

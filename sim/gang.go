@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"cmp"
-	"slices"
-
+	"github.com/yardmaster/yardmaster/internal/gang"
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/unit"
 )
@@ -35,6 +33,14 @@ type hold struct {
 }
 
 func (h *hold) complete() bool { return h.job != nil && h.fit >= h.tasks }
+
+// holder is the job that the room of a node is held for; nil: none.
+func (p *pool) holder(node int32) *policy.Job {
+	if h := &p.hold; h.job != nil && h.isHeld[node] {
+		return &h.job.view
+	}
+	return nil
+}
 
 // tryGang starts the tasks of a stage that must start together: all, or none. Each takes the node that suits it best, given the room that those
 // before it leave. An offer of one node may start a gang on any nodes: orders that divide the nodes refuse gangs.
@@ -124,26 +130,25 @@ func (p *pool) holdFor(j *job, s int, skipped bool) {
 			}
 		}
 	}
-	capacity, waits := int64(0), false
-	h.nodes = h.nodes[:0]
-	for i := range p.nodes {
-		if h.room[i].Count(st.Ask) == 0 || e.unfit(int32(i)) {
-			continue
-		}
-		score := p.scoreEmpty(j, s, int32(i))
-		if waits = waits || score == policy.Wait; score >= 0 {
-			h.nodes = append(h.nodes, int32(i))
+	var score func(*policy.Node) policy.Score
+	if e.place != nil {
+		score = func(n *policy.Node) policy.Score {
+			how := policy.NoPreference
+			if st.near != nil {
+				how, _ = st.near.Best(n.Index, n.Rack)
+			}
+			return e.place.Score(e.now, &j.view, s, n, how)
 		}
 	}
-	slices.SortStableFunc(h.nodes, func(a, b int32) int { return cmp.Compare(p.nodes[b].Free.Count(st.Ask), p.nodes[a].Free.Count(st.Ask)) })
+	var waits bool
 	h.tasks = j.together(s)
-	for k, i := range h.nodes {
-		if capacity += h.room[i].Count(st.Ask); capacity >= h.tasks {
-			h.nodes = h.nodes[:k+1]
-			break
+	h.nodes, waits = gang.Hold(h.tasks, st.Ask, h.room, func(i int32) *policy.Node {
+		if e.unfit(i) {
+			return nil
 		}
-	}
-	if capacity < h.tasks {
+		return &p.nodes[i]
+	}, score)
+	if h.nodes == nil {
 		if j.holdAt = e.now + policy.GangPatience; waits {
 			j.holdAt = e.now + unit.Second
 			if !skipped {
@@ -152,30 +157,11 @@ func (p *pool) holdFor(j *job, s int, skipped bool) {
 		}
 		return
 	}
-	for k := len(h.nodes) - 1; k >= 0; k-- {
-		if n := h.room[h.nodes[k]].Count(st.Ask); capacity-n >= h.tasks {
-			capacity -= n
-			h.nodes = slices.Delete(h.nodes, k, k+1)
-		}
-	}
 	h.job, h.stage, h.ask, h.fit = j, s, st.Ask, 0
 	for _, i := range h.nodes {
 		h.isHeld[i], h.room[i] = true, unit.Resources{}
 		p.gather(&p.nodes[i])
 	}
-}
-
-// scoreEmpty asks the placement policy about a node as if all room that a hold waits for were free.
-func (p *pool) scoreEmpty(j *job, s int, i int32) policy.Score {
-	if p.e.place == nil {
-		return policy.Any
-	}
-	n, how := p.nodes[i], policy.NoPreference
-	n.Free = p.hold.room[i]
-	if near := j.stages[s].near; near != nil {
-		how, _ = near.Best(i, n.Rack)
-	}
-	return p.e.place.Score(p.e.now, &j.view, s, &n, how)
 }
 
 // gather adds the free room of a held node to the hold.

@@ -88,7 +88,6 @@ func (e *engine) whyPending(j *job) []policy.Reason {
 	if e.cfg.Cluster.Slots {
 		s = int(j.front[k])
 	}
-	ask, room := j.asks(s), int64(0)
 	nodes := func(yield func(*policy.Node, policy.Near) bool) {
 		for i := range p.nodes {
 			n, how := &p.nodes[i], policy.NoPreference
@@ -98,20 +97,20 @@ func (e *engine) whyPending(j *job) []policy.Reason {
 			if s >= 0 && j.stages[s].near != nil && j.stages[s].Open() > 0 {
 				how, _ = j.stages[s].near.Best(n.Index, n.Rack)
 			}
-			if room += n.Free.Count(ask); !yield(n, how) {
+			if view := *n; p.holder(n.Index) != nil {
+				view.Free, n = p.hold.room[n.Index], &view
+			}
+			if !yield(n, how) {
 				return
 			}
 		}
 	}
 	whole := policy.Policy{Order: e.order, Place: e.place}
-	why := whole.Why(e.cfg.Why.At, v, s, ask, nodes, nil)
+	why := whole.Why(e.cfg.Why.At, v, policy.Ask{Stage: s, Size: j.asks(s), Together: j.together(s), Held: p.holder}, nodes, nil)
 	for i := range why {
 		if r := &why[i]; e.cfg.Cluster.Slots && r.Limit == policy.NodeRoom { // in slots, a size says nothing
 			r.Size, r.Max = unit.Resources{}, unit.Resources{}
 		}
-	}
-	if n := j.together(s); e.gangs && n > room {
-		why = append(why, policy.Reason{Limit: policy.GangRoom, Size: ask, Count: room, MaxCount: n})
 	}
 	return why
 }

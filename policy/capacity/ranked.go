@@ -54,7 +54,7 @@ func (o *Order) visit(q *queue, lim unit.Resources, try func(*policy.Job) policy
 }
 
 // visitLeaf proposes the leaf's ready applications in order, skipping users above the user limit, until one is
-// too large for the leaf's room: then the whole leaf waits, so that the large one is not starved.
+// too large for the leaf's room: then the whole leaf waits, so that the large one is not starved. Nobody waits for a gang that is larger than a maximum.
 func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) policy.Verdict) outcome {
 	if q.ActiveApps == 0 {
 		return nothing
@@ -77,14 +77,15 @@ func (o *Order) visitLeaf(q *queue, lim unit.Resources, try func(*policy.Job) po
 		x := f.Items[0]
 		a := &o.apps[x]
 		if a.job.Pending > 0 {
-			if !o.Calc.Fits(a.job.Ask, q.room) || !o.fitsAbove(q, a.job.Ask) {
+			if o.Calc.Fits(a.job.Ask, q.room) && o.fitsAbove(q, a.job.Ask) {
+				switch try(a.job) {
+				case policy.Took:
+					return took
+				case policy.Enough:
+					return enough
+				}
+			} else if !o.beyond(q, a.job) {
 				return limited
-			}
-			switch try(a.job) {
-			case policy.Took:
-				return took
-			case policy.Enough:
-				return enough
 			}
 		}
 		o.advance(x, &bound, userLimit)
@@ -100,6 +101,19 @@ func (o *Order) fitsAbove(q *queue, ask unit.Resources) bool {
 		}
 	}
 	return true
+}
+
+// beyond reports whether a job's gang, beside its AM, is larger than the maximum of its leaf or of a queue above.
+func (o *Order) beyond(q *queue, j *policy.Job) bool {
+	if j.Front < 0 || j.Front >= len(j.Stages) || j.Stages[j.Front].Gang <= 1 {
+		return false
+	}
+	for ask := j.Ask.Add(j.AM); q != nil; q = q.Parent {
+		if !o.Calc.Fits(ask, q.EffMax) {
+			return true
+		}
+	}
+	return false
 }
 
 // nextUser is the first user from id on that is within its limit.

@@ -141,13 +141,10 @@ func (m *plainAM) ask(a *app) []rm.Ask {
 			continue
 		}
 		s.changed = false
-		if src := a.stages[i].src; src.Gang > 1 { // its input may be anywhere
-			asks = append(asks, rm.Ask{Priority: plainPriority(i), Place: rm.Anywhere, Count: s.waiting.n - int64(len(s.gang)), Size: src.Ask})
-			continue
-		}
 		m.e.wishes.reset()
 		s.waiting.count(&m.e.wishes, &a.stages[i])
 		asks = append(asks, m.e.wishes.send(plainPriority(i))...)
+		asks[len(asks)-1].Count -= int64(len(s.gang)) // a gang holds these
 	}
 	return asks
 }

@@ -144,6 +144,9 @@ func Sentence(r *policy.Reason) (text, until string) {
 		if r.Ahead > 0 {
 			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", node, amount(r.Held, r.Max)), "that one has got its container"
 		}
+		if r.Max.Fits(r.Held) { // for a gang, which needs more nodes
+			return fmt.Sprintf("Node %s is reserved for it.", node), "enough containers end on the nodes that are reserved for it"
+		}
 		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", node, amount(r.Held, r.Max), amount(r.Max, r.Max)),
 			"enough containers end on " + node
 	case "":

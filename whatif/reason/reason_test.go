@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +180,40 @@ func TestCauses(t *testing.T) {
 		text, _ := ask(t, s, "b", 30*unit.Second)
 		if !strings.Contains(text, x.want) {
 			t.Errorf("%s: %s, want %q", x.scheduler, text, x.want)
+		}
+	}
+}
+
+// A gang waits for room for all of it, on both clocks: beside who is ahead, and while nodes are reserved for it. A job beside them hears of the reservation.
+func TestGangs(t *testing.T) {
+	for _, hadoop := range []bool{false, true} {
+		gang := job("gang", "q", 5*unit.Second, 4)
+		gang.Stages[0].Gang = 4
+		jobs := []*workload.Job{job("a", "q", 0, 1), gang, job("b", "q", 70*unit.Second, 1)} // a takes one of four containers until 100 s
+		for _, x := range []struct {
+			id     string
+			at     unit.Time
+			limits []string
+			want   string
+		}{
+			{"gang", 20 * unit.Second, []string{policy.GangRoom}, "Its tasks start together, and there is room for 3 of 4. It gets a container when enough containers end"},
+			{"gang", 80 * unit.Second, []string{policy.GangRoom, policy.Reserved}, "room for 3 of 4. Besides: Node node1 is reserved for it"},
+			{"b", 80 * unit.Second, []string{policy.Reserved, ""}, "free, but is reserved for another application. Ahead of it: gang."},
+		} {
+			text, why := ask(t, spec(t, "fifo", 2, hadoop, jobs...), x.id, x.at)
+			var limits []string
+			for _, r := range why.Reasons {
+				limits = append(limits, r.Limit)
+			}
+			if text = strings.Join(strings.Fields(text), " "); !slices.Equal(limits, x.limits) || !strings.Contains(text, x.want) {
+				t.Errorf("hadoop %v, %s at %v: %q: %s", hadoop, x.id, x.at, limits, text)
+			}
+		}
+		// A gang that comes second: its room first, then who is ahead.
+		second := job("second", "q", 6*unit.Second, 4)
+		second.Stages[0].Gang = 4
+		if _, why := ask(t, spec(t, "fifo", 2, hadoop, jobs[0], gang, second), "second", 20*unit.Second); len(why.Reasons) != 2 || why.Reasons[0].Limit != policy.GangRoom || why.Reasons[1].Next[0] != "gang" {
+			t.Errorf("hadoop %v: %+v", hadoop, why.Reasons)
 		}
 	}
 }

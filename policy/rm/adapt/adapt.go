@@ -14,7 +14,7 @@
 //
 // # What differs from YARN's own schedulers
 //
-// No reservations, no rounding of sizes. AMs are limited only if the order limits them. The headroom that applications see is what is free
+// No reservations but for gangs, no rounding of sizes. AMs are limited only if the order limits them. The headroom that applications see is what is free
 // on the cluster, or what the order says (Headroomer). A timer is polled at heartbeats. What an order claims (policy.Preemptor) is preempted in
 // a round, once a second; Policy.Shifted matters only there, because every heartbeat offers its node again.
 package adapt
@@ -59,7 +59,9 @@ type scheduler struct {
 	ticked    bool             // the timer was called since the last round
 	claims    []policy.Claim
 
-	gathering gathering
+	gangs bool // gangs start together; an order that decides by node sees single requests, which an AM gathers
+	hold  hold
+	seats []seat // of the current gang
 
 	// The current heartbeat.
 	offer   policy.Offer
@@ -68,7 +70,6 @@ type scheduler struct {
 	passed  int
 	granted []*rm.Container
 	try     func(*policy.Job) policy.Verdict
-	tryGang func(*policy.Job) policy.Verdict
 }
 
 type node struct {
@@ -84,6 +85,8 @@ type app struct {
 	live   []*rm.Container
 	minAsk unit.Resources // lower bound of its requests, by component; asks.None: it has none
 	edges  bool           // its stages show what they pass to one another
+	gangs  bool           // some of its requests are gangs
+	holdAt unit.Time      // from when room is held for its gang; 0: it has not lacked room at its turn
 }
 
 var (
@@ -106,7 +109,7 @@ func New(p policy.Policy) (rm.Scheduler, error) {
 		return nil, err
 	}
 	s := &scheduler{Policy: p, tick: unit.Never, asks: asks.New()}
-	s.try, s.tryGang = s.serve, s.serveGang
+	s.try, s.gangs = s.serve, !p.ByNode
 	s.preemptor, _ = p.Order.(policy.Preemptor)
 	if p.Timer != nil {
 		s.tick = 0
@@ -201,6 +204,7 @@ func (s *scheduler) resize(now unit.Time) {
 		}
 		return ""
 	}
+	s.hold.app = nil // its nodes are chosen anew
 	s.Order.Resized(now, s.cluster)
 }
 
@@ -216,15 +220,19 @@ func (s *scheduler) Added(r *rm.App, now unit.Time) error {
 	s.poll(now)
 	a := &app{rm: r, minAsk: asks.None, edges: s.chooses || s.preemptor != nil, job: *r.View()}
 	*dense.At(&s.apps, r.Index) = a
+	a.gangs = s.gangs && slices.ContainsFunc(r.Stages, func(s rm.Stage) bool { return s.Gang > 1 })
 	if s.chooses {
 		for _, x := range r.Shuffles {
 			a.stage(x.From)
 			a.stage(x.To)
 		}
 	}
-	if s.preemptor != nil || r.Keeps != 0 {
+	if s.preemptor != nil || r.Keeps != 0 || a.gangs {
 		for _, st := range r.Stages {
 			i := a.stage(st.Priority)
+			if a.gangs {
+				a.job.Stages[i].Gang = st.Gang
+			}
 			if a.job.Stages[i].Tasks = st.Tasks; r.Keeps != 0 {
 				a.job.Stages[i].Pending, a.job.Stages[i].Later = st.Tasks, st.Tasks
 			}
@@ -247,6 +255,7 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 		a.table.Set(ask, ask.Size)
 	}
 	if s.refresh(a) {
+		s.hold.end(a) // it may want more or less
 		s.changed(a, now)
 	}
 	return nil
@@ -258,7 +267,9 @@ func (s *scheduler) refresh(a *app) bool {
 	pending, front, ask := j.Pending, j.Front, j.Ask
 	opened := false
 	if row := a.table.First(); row != nil {
-		j.Front, j.Ask = a.stage(row.Priority), row.Size()
+		if j.Front, j.Ask = a.stage(row.Priority), row.Size(); a.gangs {
+			j.Ask = j.Ask.Times(a.together(row))
+		}
 	}
 	j.Want(policy.MapSlot, a.table.Len()-pending)
 	smallest := asks.None
@@ -327,7 +338,7 @@ func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 	}
 	s.left(a, now)
 	s.book(a, asks.None)
-	s.gathering.end(a)
+	s.hold.end(a)
 	s.apps[r.Index] = nil
 }
 
@@ -355,7 +366,6 @@ func (s *scheduler) giveBack(c *rm.Container, now unit.Time) {
 	a.live[c.Slot], last.Slot = last, c.Slot
 	a.live = a.live[:len(a.live)-1]
 	a.job.Yield(now, c.At, c.Size)
-	s.gathering.lost(a, c)
 	stage := a.stage(c.Priority)
 	if stage >= 0 {
 		st := &a.job.Stages[stage]
@@ -388,7 +398,7 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 		return nil
 	}
 	s.offer = policy.Offer{Now: now, Node: &s.node.view}
-	if s.gather(now) {
+	if s.hold.has(n.Index) && !s.serveHeld() {
 		return s.granted
 	}
 	for s.asks.Min.Fits(n.Free) {
@@ -404,12 +414,17 @@ func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {
 func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 	a := s.apps[j.Index]
 	n := s.node.rm
+	if a.gangs {
+		if row := a.table.First(); a.together(row) > 1 {
+			return s.serveGang(a, row)
+		}
+	}
 	for _, row := range a.table.Rows() {
 		if row.Any() == 0 {
 			continue
 		}
 		stage := a.stage(row.Priority)
-		if s.chooses && stage != s.offer.Stage || !s.chooses && stage != j.Front && !j.Replaces(stage, j.Front) || !s.gathering.allows(a, row.Priority) {
+		if s.chooses && stage != s.offer.Stage || !s.chooses && stage != j.Front && !j.Replaces(stage, j.Front) || a.gangs && a.together(row) > 1 {
 			continue
 		}
 		near := nearness(row, n)
@@ -426,6 +441,10 @@ func (s *scheduler) serve(j *policy.Job) policy.Verdict {
 			return policy.Took
 		}
 	}
+	return s.pass()
+}
+
+func (s *scheduler) pass() policy.Verdict {
 	if s.passed++; s.passed >= lookahead {
 		return policy.Enough
 	}
@@ -486,7 +505,6 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 		a.job.Stages[stage].Running++
 	}
 	s.refresh(a)
-	s.gathering.gave(a, row, c.At)
 	a.job.Hold(c.At, size)
 	s.started(a, stage, c)
 }

@@ -27,5 +27,5 @@ func (s *scheduler) Why(r *rm.App, now unit.Time, to []policy.Reason) []policy.R
 			}
 		}
 	}
-	return s.Policy.Why(now, &a.job, a.stage(row.Priority), row.Size(), nodes, to)
+	return s.Policy.Why(now, &a.job, policy.Ask{Stage: a.stage(row.Priority), Size: row.Size(), Together: a.together(row), Held: s.hold.holder}, nodes, to)
 }
