@@ -62,6 +62,8 @@ type scheduler struct {
 	gangs bool // gangs start together; an order that decides by node sees single requests, which an AM gathers
 	hold  hold
 	seats []seat // of the current gang
+	// freedTimes counts what may let a gang fit: containers released, other nodes, holds that ended.
+	freedTimes int64
 
 	// The current heartbeat.
 	offer   policy.Offer
@@ -87,6 +89,7 @@ type app struct {
 	edges  bool           // its stages show what they pass to one another
 	gangs  bool           // some of its requests are gangs
 	holdAt unit.Time      // from when room is held for its gang; 0: it has not lacked room at its turn
+	lacked int64          // freedTimes + 1 when its gang last lacked room; 0: it has not
 }
 
 var (
@@ -205,6 +208,7 @@ func (s *scheduler) resize(now unit.Time) {
 		return ""
 	}
 	s.hold.app = nil // its nodes are chosen anew
+	s.freedTimes++
 	s.Order.Resized(now, s.cluster)
 }
 
@@ -255,7 +259,8 @@ func (s *scheduler) Asked(r *rm.App, asks []rm.Ask, release []*rm.Container, now
 		a.table.Set(ask, ask.Size)
 	}
 	if s.refresh(a) {
-		s.hold.end(a) // it may want more or less
+		s.endHold(a) // it may want more or less
+		a.lacked = 0
 		s.changed(a, now)
 	}
 	return nil
@@ -338,7 +343,7 @@ func (s *scheduler) Removed(r *rm.App, now unit.Time) {
 	}
 	s.left(a, now)
 	s.book(a, asks.None)
-	s.hold.end(a)
+	s.endHold(a)
 	s.apps[r.Index] = nil
 }
 
@@ -389,6 +394,7 @@ func (s *scheduler) freed(c *rm.Container) {
 	c.Slot = noSlot
 	c.Node.Free = c.Node.Free.Add(c.Size)
 	s.free = s.free.Add(c.Size)
+	s.freedTimes++
 }
 
 func (s *scheduler) Beat(n *rm.Node, now unit.Time) []*rm.Container {

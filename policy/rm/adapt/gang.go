@@ -32,10 +32,11 @@ func (h *hold) holder(node int32) *policy.Job {
 	return nil
 }
 
-// end ends the hold, if it is for an application. Its nodes are offered again with their next heartbeats.
-func (h *hold) end(a *app) {
-	if h.app == a {
-		h.app = nil
+// endHold ends the hold, if it is for an application. Its nodes are offered again with their next heartbeats.
+func (s *scheduler) endHold(a *app) {
+	if s.hold.app == a {
+		s.hold.app = nil
+		s.freedTimes++
 	}
 }
 
@@ -58,6 +59,10 @@ func (s *scheduler) serveGang(a *app, row *request.Row) policy.Verdict {
 		return s.pass() // see serveHeld
 	}
 	offered, n, stage, ask, refused := s.node, a.together(row), a.stage(row.Priority), row.Size(), false
+	if a.lacked == s.freedTimes+1 { // nothing was freed since
+		s.lackRoom(a, row, stage, false)
+		return s.pass()
+	}
 	s.seats = s.seats[:0]
 	for x := (seat{node: offered}); s.free.Count(ask) >= n && int64(len(s.seats)) < n; {
 		if x, refused = s.seek(a, row, stage, x.node.rm.Index); x.node == nil {
@@ -72,6 +77,9 @@ func (s *scheduler) serveGang(a *app, row *request.Row) policy.Verdict {
 		a.table.Restore(row.Priority, x.near, x.node.rm, ask)
 	}
 	if int64(len(s.seats)) < n {
+		if !refused { // which may change with time
+			a.lacked = s.freedTimes + 1
+		}
 		s.lackRoom(a, row, stage, refused)
 		return s.pass()
 	}
@@ -182,7 +190,7 @@ func (s *scheduler) serveHeld() bool {
 		return false
 	}
 	a.holdAt = s.offer.Now + policy.GangPatience
-	s.hold.end(a)
+	s.endHold(a)
 	s.Order.Ranked(&s.offer, func(j *policy.Job) policy.Verdict {
 		if j != &a.job {
 			return policy.Pass
