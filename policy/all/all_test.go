@@ -1,8 +1,10 @@
 package all
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -150,6 +152,7 @@ func TestLoad(t *testing.T) {
 
 // Every order with every placement keeps the rules, or is refused.
 func TestEveryPair(t *testing.T) {
+	fewer(t)
 	refused := map[string]bool{"capacity1": true, "delay": true, "shufflewatcher": true, "nas": true}
 	for _, order := range append(Policies.Names(), "fbq:limits=5,20", "tags:limits=10,borrow=yes", "sita:limits=10,40,shares=0.3,0.3", "hybrid:base=delay") {
 		for _, place := range []string{"delay:node=2,rack=1", "delay:node=2s"} {
@@ -167,4 +170,18 @@ func TestEveryPair(t *testing.T) {
 			t.Run(order+"+"+place, func(t *testing.T) { policytest.Rules(t, fresh) })
 		}
 	}
+}
+
+// fewer lets the properties of a test of many policies draw a fifth of the usual cases.
+func fewer(t *testing.T) {
+	checks := flag.Lookup("rapid.checks").Value
+	usual := checks.String()
+	n, err := strconv.Atoi(usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checks.Set(strconv.Itoa(max(1, n/5))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Set(usual) })
 }
