@@ -507,6 +507,7 @@ func (s *scheduler) give(a *app, row *request.Row, stage int, near policy.Near) 
 	a.live = append(a.live, c)
 	s.granted = append(s.granted, c)
 	n.Free, s.free = n.Free.Sub(size), s.free.Sub(size)
+	s.node.view.Free = n.Free
 	if stage >= 0 {
 		a.job.Stages[stage].Running++
 	}
