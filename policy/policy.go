@@ -223,7 +223,8 @@ type Order interface {
 	// Left says that the job is gone.
 	Left(now unit.Time, j *Job)
 	// Ranked proposes jobs with Pending > 0, best first, until one is taken or try answers Enough. It returns whether
-	// one was taken. An engine need not ask where no waiting job's Ask fits, nor a stage that Replaces. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate.
+	// one was taken. It must cost O(log n) in waiting jobs to the first proposal, and must not allocate. An engine need not ask while
+	// nothing that waits fits: neither the Ask of a job nor a stage that Replaces its front.
 	Ranked(o *Offer, try func(*Job) Verdict) bool
 }
 

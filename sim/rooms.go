@@ -92,7 +92,7 @@ func (r *rooms) raise(k int) {
 	}
 }
 
-// may reports whether a node may have room for ask: each component fits on some node.
+// may reports whether a node may have room for ask: each component fits on some node. It looks at start first, where find will.
 func (r *rooms) may(ask unit.Resources, start int32) bool {
 	if r.nextFew(&ask, start) >= 0 {
 		return true
@@ -101,7 +101,7 @@ func (r *rooms) may(ask unit.Resources, start int32) bool {
 	return ask.Fits(r.levels[len(r.levels)-1][0]) || r.beside(ask, 0) >= 0
 }
 
-// find returns the first node at or after from, in circular order, with room for ask; -1: none.
+// find returns the first node at or after start, in circular order, with room for ask; -1: none.
 func (r *rooms) find(ask unit.Resources, start int32) int32 {
 	if int(start) >= len(r.nodes) {
 		start = 0
@@ -152,7 +152,7 @@ func (r *rooms) nextFew(ask *unit.Resources, start int32) int32 {
 	return -1
 }
 
-// search finds a node numbered from or higher below entry k of level l, where ask fits.
+// search finds a node numbered start or higher below entry k of level l, where ask fits.
 func (r *rooms) search(l, k int, ask *unit.Resources, start int) int32 {
 	if l == 0 {
 		return int32(k)
