@@ -98,7 +98,7 @@ func (c *Cluster) rooms() string {
 		}
 		return fmt.Sprintf("%s, %d map and %s", where, m, plural(r, "reduce slot"))
 	}
-	text := fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), plural(t.Cores, "vcore"))
+	text := fmt.Sprintf("%s, %s GiB and %s", where, strconv.FormatFloat(float64(t.Mem)/1024, 'f', -1, 64), t.CPU(t))
 	if t.Extra != (unit.Extra{}) {
 		text += ", " + t.Extra.String()
 	}

@@ -97,6 +97,8 @@ const (
 	NodeSize = "node size"   // no node is large enough: Max is the largest one
 	NodeRoom = "node room"   // no node (of Queue) has room now: Max is the most that is free on one
 	GangRoom = "gang room"   // MaxCount tasks start together, and there is room for Count
+	GangSize = "gang size"   // MaxCount tasks start together, and Count of them are there
+	NoNode   = "no node"     // the cluster found no node for a task that is placed alike, and tries again later
 	Reserved = "reservation" // Node is reserved for it (Held is free there), or for Next
 	Refused  = "placement"   // the placement refuses Node, and does not say why
 )

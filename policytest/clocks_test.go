@@ -30,7 +30,7 @@ var specs = []string{
 func play(t *testing.T, spec, clock, cluster string, jobs workload.Slice, change func(*run.Spec)) (books policytest.Books, err error) {
 	t.Helper()
 	s := scenario.Default()
-	s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock, s.Model.Replicas = []string{"synth:demo"}, cluster, []string{spec}, clock, 1
+	s.Workload, s.Cluster, s.Schedulers, s.Clock, s.Model.Replicas = []string{"synth:demo"}, cluster, []string{spec}, clock, 1
 	if p := fresh(t, spec); p.Required()&policy.NetworkLoad != 0 {
 		s.Data.Network = "racks:node=1Gbit,uplink=1Gbit"
 	}

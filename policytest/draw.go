@@ -83,11 +83,43 @@ func Jobs(t *rapid.T) workload.Slice {
 			j.Stages = append(j.Stages, st)
 		}
 		if rapid.IntRange(0, 4).Draw(t, "keep") == 0 {
-			j.Keep = &workload.Keep{Ask: unit.Resources{Mem: 1024, Cores: 1}, Slots: rapid.Int64Range(1, 3).Draw(t, "kslots"), Max: rapid.Int64Range(1, 4).Draw(t, "kmax")}
+			Executors(t, j, unit.Resources{Mem: 1024, Cores: 1})
 		}
 		jobs = append(jobs, j)
 	}
 	return jobs
+}
+
+// Executors makes a job keep containers of a size for its tasks, as Spark does, in one of many ways.
+func Executors(t *rapid.T, j *workload.Job, ask unit.Resources) {
+	num := func(name string, low, high int64) int64 { return rapid.Int64Range(low, high).Draw(t, name) }
+	span := func(name string, high int64) unit.Time { return unit.Time(num(name, 0, high)) * unit.Second }
+	k := &workload.Keep{Ask: ask, Slots: num("kslots", 1, 3), Max: num("kmax", 1, 4)}
+	if j.Keep = k; rapid.Bool().Draw(t, "plain executors") {
+		return
+	}
+	k.Start, k.Warm, k.Tail, k.ReadyWait, k.LocalityWait = span("kstart", 3), span("warm", 2), span("tail", 3), span("patience", 9), span("locality", 3)
+	k.Batch, k.Pending, k.Every = num("batch", 0, 2), num("pending", 0, 2), span("every", 2)
+	k.Ready = float64(num("ready", 0, 4)) / 4
+	k.Fair, k.External = rapid.Bool().Draw(t, "fair"), rapid.Bool().Draw(t, "external")
+	if rapid.Bool().Draw(t, "dynamic") {
+		d := &workload.Dynamic{
+			Min: num("min", 0, k.Max), Ratio: float64(num("ratio", 0, 2)) / 2, Backlog: span("backlog", 2), Sustained: span("sustained", 2),
+			Idle: span("idle", 10), CachedIdle: span("cached", 10), ShuffleIdle: span("shuffled", 10),
+		}
+		d.Initial = num("initial", d.Min, k.Max)
+		k.Dynamic = d
+	}
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		s.Delay, s.Pool = span("delay", 3), rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "pool")
+		for e := range s.After {
+			s.After[e].Shuffle = unit.Bytes(num("shuffle", 0, 1))
+		}
+		if i > 0 && s.Tasks == j.Stages[0].Tasks && rapid.Bool().Draw(t, "cached") {
+			s.Cached = 1
+		}
+	}
 }
 
 // Model draws the settings of a simulator: heartbeats, stragglers, speculation, failures, losses.

@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/scenario"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 )
@@ -79,6 +80,39 @@ var seam = []seamRow{
 			}
 			return nil
 		})
+	}},
+	{thing: "counts by stage when output is lost", spec: "fifo", change: func(r *run.Spec) {
+		r.Model.Losses = []sim.Loss{{Node: "node2", At: 60 * unit.Second, For: 30 * unit.Second}} // while its reduce runs
+	}, jobs: func(jobs workload.Slice) {
+		j := jobs[0]
+		j.AM, j.Keep = unit.Resources{}, &workload.Keep{Ask: j.AM, Slots: 1, Max: 6}
+		j.Stages[0].Tasks, j.Stages[1].Length = 6, workload.Fixed(40*unit.Second)
+	}, show: func(r *policytest.Recording) error {
+		var running, done [2]int64
+		var last policy.Job
+		err := each(r, func(c *policytest.Call, j *policy.Job) error {
+			if j.ID != "long" || c.Stage < 0 {
+				return nil
+			}
+			if c.What == "started" {
+				running[c.Stage]++
+			} else if running[c.Stage]--; c.Why == policy.Done {
+				done[c.Stage]++
+			}
+			for i, s := range j.Stages {
+				if s.Running != running[i] || s.Done > done[i] || s.Worked != unit.Time(s.Done)*40*unit.Second || s.Later != s.Pending || s.Pending < 0 || s.Pending+s.Running+s.Done != s.Tasks {
+					return fmt.Errorf("at %v, stage %d: %+v, after %d running, %d done", c.Now, i, s, running[i], done[i])
+				}
+			}
+			if last = *j; j.Done != j.Stages[0].Done+j.Stages[1].Done {
+				return fmt.Errorf("at %v, %d tasks done of %+v", c.Now, j.Done, j.Stages)
+			}
+			return nil
+		})
+		if err == nil && (done[0] != 8 || done[1] != 1 || last.Done != 7) {
+			return fmt.Errorf("%d maps and %d reduces ended well, %d tasks count", done[0], done[1], last.Done)
+		}
+		return err
 	}},
 	{thing: "worked time of an ended task", spec: "deadline", show: func(r *policytest.Recording) error {
 		lengths := map[string]unit.Time{"long": 40 * unit.Second, "short": 5 * unit.Second, "last": 10 * unit.Second}

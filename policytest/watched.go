@@ -106,7 +106,11 @@ func (w *watched) stages(e *policy.Event) {
 		w.t.Fatalf("an event of job %s, which is not present", j.ID)
 	}
 	var tasks int64
+	inner := e.Stage >= 0 && e.Size.IsZero() // in a kept container: every task is pending, running or done
 	for _, s := range j.Stages {
+		if inner && s.Pending+s.Running+s.Done != s.Tasks {
+			w.t.Fatalf("a stage of job %s, which keeps containers: %+v", j.ID, s)
+		}
 		if s.Pending < 0 || s.Running < 0 || s.Pending+s.Running+s.Done > s.Tasks || s.Worked < 0 {
 			w.t.Fatalf("a stage of job %s: %+v", j.ID, s)
 		}

@@ -201,7 +201,7 @@ func (a *Alone) playAlone(src *workload.Job, seq int64) unit.Time {
 	for _, p := range e.pools {
 		p.cursor = 0 // a time must not depend on the call before
 	}
-	begin := e.now
+	begin := max(e.now, e.q.Last())
 	e.next, e.nextSeq = src, seq
 	e.q.Push(begin, evArrival, 0)
 	before := e.sum.Finished

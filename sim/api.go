@@ -111,6 +111,7 @@ type JobRecord struct {
 	Gang          unit.Time // when its first gang started; -1: none did
 	Alone         unit.Time // elapsed time on an empty cluster
 	Service       unit.Time // container-time used, lost attempts included
+	Kept          unit.Time // of that, in containers that the job keeps for its tasks
 	Size          unit.Time // total time that its tasks worked; of a finished job
 	Containers    int64     // started
 	Lost          int64     // attempts that failed or were killed

@@ -224,7 +224,7 @@ func (e *engine) start(p *pool, j *job, front int, n *policy.Node, near policy.N
 	}
 	q := &e.line.Queues[j.queue]
 	q.Hold(e.now-e.line.From, ask.Mem)
-	e.line.Named(1, ask.Extra, e.now)
+	e.line.Named(1, ask.Uses(), e.now)
 	e.sum.Decisions++
 	j.rec.Containers++
 	if j.rec.Start < 0 {
@@ -279,10 +279,10 @@ func (e *engine) started(v *policy.Job, stage int, n *policy.Node, size unit.Res
 	e.order.Started(ev)
 }
 
-// amStart is the time from the allocation of an AM's container to its first request. If a worker plays the tasks, the job may
-// set it; otherwise an AM starts as any container does.
+// amStart is the time from the allocation of an AM's container to its first request. If a worker plays the tasks, or the job keeps its containers, the
+// job may set it; otherwise an AM starts as any container does.
 func (e *engine) amStart(j *job) unit.Time {
-	if e.cfg.Worker != nil && j.src.AMStart > 0 {
+	if (e.cfg.Worker != nil || j.kept != nil) && j.src.AMStart > 0 {
 		return j.src.AMStart
 	}
 	return e.model.StartUp

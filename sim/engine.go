@@ -50,8 +50,9 @@ const (
 	evFollow
 	evTick
 	evSpeculate
-	evCall // the next call of an AM whose maps may hang
-	evAsk  // a job may take what it refused before
+	evCall  // the next call of an AM whose maps may hang
+	evAsk   // a job may take what it refused before
+	evDrive // the driver of a job that keeps its containers acts by itself
 
 	kindMask = uint64(0xff) << 56
 )
@@ -206,6 +207,12 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 		} else {
 			break
 		}
+		if ev.What&kindMask == evDrive && !e.awaits(ev.What&^kindMask, ev) {
+			if e.present > 0 {
+				e.now = ev.At
+			}
+			continue // it must not prolong the run
+		}
 		e.sum.Events++
 		if quiet--; quiet == 0 {
 			quiet = checkEvery
@@ -254,6 +261,9 @@ func (e *engine) loop(ctx context.Context) (Summary, error) {
 			e.called(e.jobs[arg], int64(ev.Start))
 		case evAsk:
 			e.askAgain(e.jobs[arg], int64(ev.Start))
+		case evDrive:
+			e.jobs[arg].kept.wake = unit.Never
+			e.drive(e.jobs[arg])
 		}
 		if first.due || len(e.pools) > 1 {
 			e.dispatch()

@@ -63,6 +63,9 @@ func (e *engine) retry(j *job, t int32) {
 
 // again makes a task of stage i pending again.
 func (e *engine) again(j *job, i int, a again) {
+	if j.kept != nil {
+		return // its driver knows
+	}
 	s := &j.stages[i]
 	s.Pending++
 	s.settled, j.ramped = false, false
@@ -76,8 +79,6 @@ func (e *engine) again(j *job, i int, a again) {
 		}
 	}
 	switch {
-	case j.kept != nil:
-		s.Later++
 	case j.ramps && j.mapsWait(s):
 		s.Later++
 	default:
@@ -112,6 +113,10 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 		e.count(j, s)
 		e.giveBackRecord(j, t, policy.Done)
 		tk.flags |= taskDead
+		if tk.flags&taskInner != 0 {
+			j.kept.d.Ended(e.now, e.inner(t), false)
+			return
+		}
 		e.progress(j, s, false)
 		return
 	}
@@ -122,6 +127,9 @@ func (e *engine) kill(j *job, t int32, why policy.End) {
 	}
 	s.Running--
 	e.giveBackRecord(j, t, why)
+	if tk.flags&taskInner != 0 {
+		j.kept.d.Killed(e.now, e.inner(t))
+	}
 	if tk.flags&taskWaits != 0 {
 		e.unlink(&s.waits, t)
 	}
@@ -177,15 +185,34 @@ func (e *engine) preempt() bool {
 			e.cfg.Why.Claimed(e.now, &c, held-j.view.Running)
 			continue
 		}
+		stage := c.Stage
+		if j.kept != nil && stage >= 0 {
+			stage = policy.KeptStage // its tasks hold nothing of their own
+		}
 		list := e.held(func(tk *task) bool {
-			return tk.job == j.index && int(tk.stage) == c.Stage && tk.flags&taskInner == 0 && (c.Node == nil || c.Node.Index == tk.node)
+			return tk.job == j.index && int(tk.stage) == stage && tk.flags&taskInner == 0 && (c.Node == nil || c.Node.Index == tk.node)
 		})
 		list = list[max(0, len(list)-int(c.Count)):]
 		e.cfg.Why.Claimed(e.now, &c, int64(len(list)))
+		if stage == policy.KeptStage {
+			taken := map[int32]bool{}
+			for _, t := range list {
+				taken[t] = true
+			}
+			e.killInner(policy.Taken, func(tk *task) bool { return taken[tk.partner] })
+		}
 		for _, t := range slices.Backward(list) {
-			if e.kill(j, t, policy.Taken); j.gone {
+			if stage == policy.KeptStage {
+				e.loseKept(j, t, policy.Taken)
+			} else {
+				e.kill(j, t, policy.Taken)
+			}
+			if j.gone {
 				break // its last task was done, only the notification was pending
 			}
+		}
+		if j.kept != nil && !j.gone {
+			e.drive(j)
 		}
 	}
 	return len(e.claims) > 0
@@ -216,7 +243,7 @@ func (e *engine) restart(j *job) {
 	for k, n := range v.Waiting {
 		switch {
 		case j.kept != nil:
-			j.kept.low, n = 0, 0
+			n = 0
 		case k == 0 && !v.AM.IsZero() && j.am < 0:
 			n--
 		}
@@ -229,6 +256,10 @@ func (e *engine) restart(j *job) {
 		w.Arrived(j.src, j.rec.Seq)
 	}
 	e.order.Changed(e.now, v)
+	if j.kept != nil {
+		e.restartKept(j)
+		return
+	}
 	e.refresh(j)
 }
 
@@ -259,9 +290,6 @@ func (e *engine) unblock() bool {
 			for s := &j.stages[i]; s.waits >= 0; gave = true {
 				e.kill(j, s.waits, policy.Taken)
 			}
-		}
-		if gave && j.kept != nil {
-			e.fillKept(j)
 		}
 	}
 	return gave
@@ -304,7 +332,7 @@ func (e *engine) lose(n int32) {
 		p.rooms.touch(n)
 	}
 	e.resized()
-	// Tasks in a kept container go with it.
+	e.killInner(policy.Lost, func(tk *task) bool { return tk.node == n })
 	for _, t := range e.held(func(tk *task) bool { return tk.node == n && tk.flags&taskInner == 0 }) {
 		tk := &e.tasks[t]
 		if tk.node != n || tk.flags&(taskUnset|taskDead|taskInner) != 0 {
@@ -314,14 +342,14 @@ func (e *engine) lose(n int32) {
 		case tk.stage >= 0:
 			e.kill(j, t, policy.Lost)
 		case tk.stage == policy.KeptStage:
-			e.loseKept(j, t)
+			e.loseKept(j, t, policy.Lost)
 		default:
 			e.loseAM(j, t)
 		}
 	}
 	for _, j := range e.jobs {
 		if j != nil && j.kept != nil {
-			e.fillKept(j) // lost tasks may run in its other containers
+			e.drive(j) // lost tasks may run in its other containers
 		}
 	}
 	for _, p := range e.pools {

@@ -77,6 +77,11 @@ func (e *engine) submit(src *workload.Job) {
 // begin lets a job's first stages take containers; a job without any task is done at once.
 func (e *engine) begin(j *job) {
 	j.ready = true
+	if j.kept != nil {
+		j.kept.d.Begin(e.now)
+		e.drive(j)
+		return
+	}
 	e.refresh(j)
 	if j.left == 0 {
 		e.done(j, Finished)
@@ -149,7 +154,7 @@ func (e *engine) newJob(src *workload.Job) *job {
 	}
 	e.gangs = e.gangs || gangs
 	if src.Keep != nil && !slots {
-		j.kept = &kept{ask: src.Keep.Ask, slots: src.Keep.Slots, want: src.Keep.Max}
+		j.kept = newKept(src)
 	}
 	j.rates = e.speeds.Rates(src, j.rates)
 	j.mixed = j.mixed && j.kept == nil
@@ -188,8 +193,8 @@ func (e *engine) tooLarge(j *job) error {
 		return fmt.Errorf("its AM asks for %v: no node is that large", j.src.AM)
 	}
 	if j.kept != nil {
-		if !e.fits(j.kept.ask) {
-			return fmt.Errorf("asks for containers of %v: no node is that large", j.kept.ask)
+		if !e.fits(j.src.Keep.Ask) {
+			return fmt.Errorf("asks for containers of %v: no node is that large", j.src.Keep.Ask)
 		}
 		return CheckGangs(e.cfg.Cluster, j.src)
 	}

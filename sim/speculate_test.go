@@ -338,7 +338,8 @@ func checkCopies(t *rapid.T, l *lives, sum *sim.Summary, w *slowOnce, attempts i
 				if f := failed[taskName{r.Seq, i, n}]; f >= attempts {
 					t.Fatalf("job %s finished, and task %s failed %d times", r.Job.ID, fmt.Sprint(i, "/", n), f)
 				}
-				if d != 1 {
+				again := d > 1 && r.Job.Keep != nil && !r.Job.Keep.External // what it passed on was lost with its container
+				if d != 1 && !again {
 					t.Fatalf("job %s, task %s was done %d times", r.Job.ID, fmt.Sprint(i, "/", n), d)
 				}
 			}

@@ -80,9 +80,6 @@ func (e *engine) refresh(j *job) {
 			e.openStage(j, i)
 		}
 	}
-	if j.kept != nil {
-		e.fillKept(j)
-	}
 	if j.ramps {
 		e.updateAM(j)
 	}
@@ -92,10 +89,6 @@ func (e *engine) refresh(j *job) {
 func (e *engine) openStage(j *job, i int) {
 	s := &j.stages[i]
 	if s.Pending == 0 {
-		return
-	}
-	if j.kept != nil {
-		e.wantKept(j)
 		return
 	}
 	s.near = e.newNearness(j, i)
@@ -224,7 +217,7 @@ func (j *job) asks(stage int) unit.Resources {
 	case stage == policy.AMStage:
 		return j.view.AM
 	}
-	return j.kept.ask
+	return j.src.Keep.Ask
 }
 
 // release starts the work of the tasks that held a container and waited.

@@ -12,23 +12,24 @@ type task struct {
 	node    int32
 	stage   int16 // or policy.AMStage, policy.KeptStage
 	attempt uint16
-	flags   uint8
+	flags   uint16
 	near    uint8
-	next    int32 // in a list of waiting tasks, or of unused records
+	next    int32 // in a list of waiting tasks, or of unused records; of a kept container, see kept
 	partner int32 // the kept container that it runs in; or the other attempt of a task with a copy, copyAsked or copyGone
 	number  int64 // of the task in its stage
 	start   unit.Time
 }
 
 const (
-	taskDead   uint8 = 1 << iota // killed; its record is freed when its event comes up
-	taskInner                    // runs inside a kept container: holds no room of its own
-	taskWaits                    // holds its container and waits for other stages; it has no event yet
-	taskUp                       // an AM or kept container that has started up: it has no pending event
-	taskUnset                    // record is not in use
-	taskEnding                   // the worker has finished it; its end is still to be handled
-	taskCopied                   // its task has or had a copy, or one is requested: it gets no other
-	taskCopy                     // it is the copy
+	taskDead   uint16 = 1 << iota // killed; its record is freed when its event comes up
+	taskInner                     // runs inside a kept container: holds no room of its own
+	taskWaits                     // holds its container and waits for other stages; it has no event yet
+	taskUp                        // an AM or kept container that has started up: it has no pending event
+	taskUnset                     // record is not in use
+	taskEnding                    // the worker has finished it; its end is still to be handled
+	taskCopied                    // its task has or had a copy, or one is requested: it gets no other
+	taskCopy                      // it is the copy
+	taskCold                      // it is the first task of a slot in a kept container
 )
 
 // A plain task, whose stage is released and that can neither fail nor be killed, has no record: its event holds all that its end
@@ -62,7 +63,7 @@ func (e *engine) plainEnd(arg uint64, start unit.Time) {
 }
 
 // startRecorded lets a task that has a record work or wait.
-func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint8) {
+func (e *engine) startRecorded(j *job, i int, t int32, number int64, attempt uint16, flags uint16) {
 	tk := &e.tasks[t]
 	tk.number, tk.attempt, tk.flags = number, attempt, flags
 	if e.spec != nil {
@@ -92,7 +93,7 @@ func (e *engine) schedule(j *job, i int, t int32) {
 	}
 	var end unit.Time
 	if tk.flags&taskInner != 0 { // its container is up, and the job knows at once
-		end = max(tk.start, e.now) + length
+		end = max(tk.start, e.now) + length + e.warmUp(j, t)
 	} else {
 		end = e.endKnown(s, tk.node, max(tk.start+e.model.StartUp, e.now)+length)
 	}
@@ -125,6 +126,9 @@ func (e *engine) taskEnd(t int32, failed bool) {
 	j := e.jobs[tk.job]
 	s := &j.stages[tk.stage]
 	node, inner := tk.node, tk.flags&taskInner != 0
+	if inner {
+		j.kept.d.Ended(e.now, e.inner(t), failed)
+	}
 	switch {
 	case !failed:
 		if e.spec != nil {
@@ -147,10 +151,7 @@ func (e *engine) taskEnd(t int32, failed bool) {
 		e.after(j, s, node, failed)
 		return
 	}
-	e.progress(j, s, failed)
-	if !j.gone {
-		e.fillKept(j)
-	}
+	e.drive(j)
 }
 
 // count counts a finished task.
@@ -203,6 +204,9 @@ func (p *pool) only(node int32) bool {
 // giveBack releases the container of a task (or AM, or a kept one) on its node and notifies the policy.
 func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node int32, start unit.Time, why policy.End) {
 	j.rec.Service += e.now - start
+	if stage == policy.KeptStage {
+		j.rec.Kept += e.now - start
+	}
 	p := e.pools[k]
 	v := &j.view
 	n := &p.nodes[node]
@@ -221,7 +225,7 @@ func (e *engine) giveBack(j *job, stage int, ask unit.Resources, k uint8, node i
 		e.steering.book(j, 1, ask)
 	}
 	e.line.Queues[j.queue].Yield(e.now-e.line.From, ask.Mem)
-	e.line.Named(-1, ask.Extra, e.now)
+	e.line.Named(-1, ask.Uses(), e.now)
 	p.changed()
 	e.notifyEnded(j, stage, n, ask, start, e.model.StartUp, why)
 }
@@ -252,7 +256,11 @@ func (e *engine) giveBackRecord(j *job, t int32, why policy.End) {
 		e.notifyTask(j, tk, why)
 	}
 	if tk.flags&taskInner != 0 {
-		j.kept.free = append(j.kept.free, tk.partner)
+		if why != policy.Done { // it waits again
+			s := &j.stages[tk.stage]
+			s.Pending++
+			s.Later = s.Pending
+		}
 		e.notifyEnded(j, int(tk.stage), &e.pools[0].nodes[tk.node], unit.Resources{}, tk.start, 0, why)
 		return
 	}
@@ -268,6 +276,18 @@ func (e *engine) notifyTask(j *job, tk *task, why policy.End) {
 	r.Job, r.Seq, r.Stage, r.Number, r.Attempt = j.src, j.rec.Seq, int(tk.stage), tk.number, int(tk.attempt)
 	r.Copy = tk.flags&taskCopy != 0
 	r.Node, r.Near, r.Start, r.End, r.Why = e.cfg.Cluster.Nodes[tk.node].Name, policy.Near(tk.near), tk.start, e.now, why
+	r.Kept, r.Up, r.Submitted = -1, -1, -1
+	up := tk.flags&taskUp != 0
+	switch {
+	case tk.flags&taskInner != 0:
+		r.Kept, r.Submitted = e.tasks[tk.partner].number, j.stages[tk.stage].freed
+	case tk.stage == policy.KeptStage:
+		if r.Kept = tk.number; up {
+			r.Up = tk.start + e.keptStart(j)
+		}
+	case tk.stage == policy.AMStage && up:
+		r.Up = tk.start + e.amStart(j)
+	}
 	e.taskSink.Task(r)
 }
 

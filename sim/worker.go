@@ -101,12 +101,12 @@ type Host interface {
 	Seed() uint64
 }
 
-// TaskSink is implemented by sinks that also want a record of every container.
+// TaskSink is implemented by sinks that also want a record of every container, and of every task in a kept one, when it has ended.
 type TaskSink interface {
 	Task(r *TaskRecord)
 }
 
-// TaskRecord is the record of one container. It is valid only during the call.
+// TaskRecord is the record of one container, or of a task in a kept one. It is valid only during the call.
 type TaskRecord struct {
 	Job        *workload.Job
 	Seq        int64
@@ -118,6 +118,9 @@ type TaskRecord struct {
 	Near       policy.Near
 	Start, End unit.Time
 	Why        policy.End
+	Kept       int64     // of a kept container and of a task in one: tells it from the job's others; otherwise -1
+	Up         unit.Time // when an AM or a kept container had started; -1: never, or it is neither
+	Submitted  unit.Time // when the driver submitted the stage of a task in a kept container; otherwise -1
 }
 
 // Traffic is what a worker sent over a network.
@@ -215,7 +218,7 @@ func (e *engine) hand(j *job, i int, t int32) {
 	w.Job, w.Number, w.StartUp, w.Length = j.rec.Seq, tk.number, e.model.StartUp, e.lengthOf(j, i, tk.node, tk.number, tk.key())
 	w.Slow, w.Copy = e.model.slowness(e.cfg.Seed, j.rec.Seq, i, tk.key())/e.speeds.Of(j.rates, tk.node), tk.flags&taskCopy != 0
 	if tk.flags&taskInner != 0 {
-		w.StartUp = 0 // its container is up
+		w.StartUp, w.Length = 0, w.Length+e.warmUp(j, t) // its container is up
 	}
 	e.cfg.Worker.Started(w)
 }

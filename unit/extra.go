@@ -15,6 +15,9 @@ const (
 	MaxCount = 1 << 40 // of one resource
 )
 
+// Pods is the resource that counts pods, of which each asks for one. Where it counts, cores are thousandths, as in Kubernetes.
+const Pods = "pods"
+
 // Extra counts named resources beyond memory and CPU: GPUs, licences, local storage. It is immutable, compares with ==, and costs one
 // comparison where there are none, which is the zero value. A name that it does not list counts 0.
 type Extra struct {
@@ -28,6 +31,21 @@ func Named(name string, n int64) Extra {
 		return Extra{}
 	}
 	return Extra{unique.Make(string(appendCount(nil, name, n)))}
+}
+
+// Uses are the resources whose use a run measures besides memory: the named ones, and where pods count "cpu", in thousandths.
+func (r Resources) Uses() Extra {
+	if r.Extra == (Extra{}) { // this form can be inlined
+		return Extra{}
+	}
+	return r.uses()
+}
+
+func (r Resources) uses() Extra {
+	if r.Extra.Of(Pods) == 0 {
+		return r.Extra
+	}
+	return r.Extra.merge(Named("cpu", r.Cores), plus)
 }
 
 // With returns x with n of a resource instead of what it had, as a file says; see Check for what it refuses.
@@ -89,6 +107,9 @@ func (x Extra) Equal(o Extra) bool { return x == o }
 func (x Extra) String() string {
 	var all []string
 	for name, n := range x.All() {
+		if name == Pods && n == 1 {
+			name = "pod"
+		}
 		all = append(all, fmt.Sprintf("%d %s", n, name))
 	}
 	return strings.Join(all, ", ")

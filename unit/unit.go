@@ -261,13 +261,23 @@ func (r Resources) DominantShare(total Resources) float64 {
 	return s
 }
 
-// String formats r as "1024 MiB, 1 vcore", followed by named resources: "8192 MiB, 4 vcores, 2 gpu".
-func (r Resources) String() string {
-	s := "s"
-	if r.Cores == 1 {
-		s = ""
+// CPU formats the cores: "4 vcores", or "0.9 CPU" where pods count, in r or what it is compared with.
+func (r Resources) CPU(with Resources) string {
+	if r.Extra.Of(Pods)+with.Extra.Of(Pods) > 0 {
+		return strconv.FormatFloat(float64(r.Cores)/1000, 'f', -1, 64) + " CPU"
 	}
-	text := fmt.Sprintf("%d MiB, %d vcore%s", r.Mem, r.Cores, s)
+	if r.Cores == 1 {
+		return "1 vcore"
+	}
+	return fmt.Sprintf("%d vcores", r.Cores)
+}
+
+// String formats r as "1024 MiB, 1 vcore", followed by named resources: "8192 MiB, 4 vcores, 2 gpu".
+func (r Resources) String() string { return r.Like(r) }
+
+// Like formats r as String does, with its cores in the measure of another's.
+func (r Resources) Like(o Resources) string {
+	text := fmt.Sprintf("%d MiB, %s", r.Mem, r.CPU(o))
 	if r.Extra != (Extra{}) {
 		text += ", " + r.Extra.String()
 	}

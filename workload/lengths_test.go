@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,12 @@ func TestValidate(t *testing.T) {
 		change(j)
 		return j
 	}
+	kept := func(change func(*Keep, *Stage)) func(*Job) {
+		return func(j *Job) {
+			j.Keep = &Keep{Ask: ask, Slots: 2, Max: 5, Ready: 0.8, Dynamic: &Dynamic{Min: 1, Initial: 2, Ratio: 0.5, Idle: unit.Minute}}
+			change(j.Keep, &j.Stages[1])
+		}
+	}
 	for want, change := range map[string]func(*Job){
 		"":                         func(*Job) {},
 		"has no stages":            func(j *Job) { j.Stages = nil },
@@ -100,10 +107,46 @@ func TestValidate(t *testing.T) {
 		"negative time":            func(j *Job) { j.Stages[0].Length = Fixed(-1) },
 		"unknown kind":             func(j *Job) { j.Stages[0].Length = Lengths{Kind: 99} },
 		"all must be positive":     func(j *Job) { j.Keep = &Keep{} },
+
+		"keeps no containers":          func(j *Job) { j.Stages[0].Delay = 1 },
+		"but the job keeps no":         func(j *Job) { j.Stages[1].Pool = "etl" },
+		"a cache, but the job keeps":   func(j *Job) { j.Stages[1].Cached = 1 },
+		"requests -1 containers in":    kept(func(k *Keep, _ *Stage) { k.Batch = -1 }),
+		"with -1 pending at most":      kept(func(k *Keep, _ *Stage) { k.Pending = -1 }),
+		"a batch takes":                kept(func(k *Keep, _ *Stage) { k.Every = -1 }),
+		"a container's start takes":    kept(func(k *Keep, _ *Stage) { k.Start = -1 }),
+		"warming up takes":             kept(func(k *Keep, _ *Stage) { k.Warm = MaxLength + 1 }),
+		"the end takes":                kept(func(k *Keep, _ *Stage) { k.Tail = -1 }),
+		"waiting for containers takes": kept(func(k *Keep, _ *Stage) { k.ReadyWait = -1 }),
+		"waiting for a cache takes":    kept(func(k *Keep, _ *Stage) { k.LocalityWait = MaxLength + 1 }),
+		"a backlog takes":              kept(func(k *Keep, _ *Stage) { k.Dynamic.Backlog = -1 }),
+		"a sustained backlog takes":    kept(func(k *Keep, _ *Stage) { k.Dynamic.Sustained = -1 }),
+		"idling takes":                 kept(func(k *Keep, _ *Stage) { k.Dynamic.Idle = -1 }),
+		"idling with a cache takes":    kept(func(k *Keep, _ *Stage) { k.Dynamic.CachedIdle = -1 }),
+		"idling with shuffle output":   kept(func(k *Keep, _ *Stage) { k.Dynamic.ShuffleIdle = MaxLength + 1 }),
+		"with a share of NaN":          kept(func(k *Keep, _ *Stage) { k.Ready = math.NaN() }),
+		"with a share of 1.5":          kept(func(k *Keep, _ *Stage) { k.Ready = 1.5 }),
+		"requests -1 of what":          kept(func(k *Keep, _ *Stage) { k.Dynamic.Ratio = -1 }),
+		"-1 containers at least":       kept(func(k *Keep, _ *Stage) { k.Dynamic.Min = -1 }),
+		"3 containers at least, 2 at":  kept(func(k *Keep, _ *Stage) { k.Dynamic.Min = 3 }),
+		"6 at first, 5 at most":        kept(func(k *Keep, _ *Stage) { k.Dynamic.Initial = 6 }),
+		"with a delay of":              kept(func(_ *Keep, s *Stage) { s.Delay = -1 }),
+		"its pool has 257 bytes":       kept(func(_ *Keep, s *Stage) { s.Pool = strings.Repeat("x", 257) }),
+		"what 17825792 tasks cached": func(j *Job) {
+			kept(func(*Keep, *Stage) {})(j)
+			j.Stages = append(j.Stages[:1], slices.Repeat([]Stage{{Tasks: MaxCached, Length: Fixed(1), Cached: 1}}, 17)...)
+			j.Stages[0].Tasks = MaxCached
+		},
+		"what stage 1 cached":            kept(func(_ *Keep, s *Stage) { s.Cached = 2 }),
+		"what stage -2 cached":           kept(func(_ *Keep, s *Stage) { s.Cached = -1 }),
+		"what the 2 tasks of stage 0 ca": kept(func(_ *Keep, s *Stage) { s.Cached = 1 }),
 	} {
 		err := job(change).Validate()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
+	}
+	if err := job(kept(func(_ *Keep, s *Stage) { s.Delay, s.Pool, s.Cached, s.Tasks = 1, "etl", 1, 2 })).Validate(); err != nil {
+		t.Error(err)
 	}
 }

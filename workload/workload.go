@@ -70,6 +70,11 @@ type Stage struct {
 	// is used only by models that need it; 0: the model's default.
 	CyclesPerByte float64
 	Hosts         *Hosts // location of each task's input, if the trace gives it
+
+	// These are for jobs that keep their containers.
+	Delay  unit.Time // from the end of the stages it needs, or from the driver's being ready, until the driver submits it
+	Pool   string    // whose share of the slots it uses, if Keep.Fair
+	Cached int       // 1 + the index of the earlier stage in whose containers the input of the same task is cached; 0: none
 }
 
 // Edge says that a stage needs the output of an earlier one.
@@ -85,11 +90,40 @@ type Hosts struct {
 	Of    [][]int32 // by task: indices into Names; may be shorter than Tasks or have empty rows (no preference)
 }
 
-// Keep is the shape of containers that a job keeps for many tasks.
+// Keep describes the containers that a job keeps for many tasks (Spark's executors), and how it requests and fills them.
 type Keep struct {
 	Ask   unit.Resources
 	Slots int64 // tasks that run in one container at a time
-	Max   int64 // containers the job asks for
+	Max   int64 // containers the job asks for; if Dynamic: at most
+	// Dynamic is how their number follows the load; nil: the job requests Max at once and holds them until its end.
+	Dynamic *Dynamic
+	// Containers are requested in batches of at most Batch, one Every so often, while fewer than Pending are requested and not up, as Spark does on
+	// Kubernetes. Batch 0: all at once; Pending 0: no limit.
+	Batch, Pending int64
+	Every          unit.Time
+
+	Start unit.Time // from the start of a container until its slots take tasks; 0: unknown, as long as any container takes
+	Warm  unit.Time // by how much the first task in each slot takes longer
+	Tail  unit.Time // from the end of the last task to the end of the job, which holds its containers meanwhile
+	// The driver is ready when this share of the first containers it requested is up, but waits no longer than ReadyWait. One of them 0: at once.
+	Ready        float64
+	ReadyWait    unit.Time
+	LocalityWait unit.Time // how long tasks wait for a container that caches their input: see Stage.Cached
+	Fair         bool      // pools share the slots; otherwise earlier stages go first
+	External     bool      // what a stage passes on outlives the containers that made it (an external shuffle service)
+}
+
+// Dynamic is Spark's dynamic allocation.
+type Dynamic struct {
+	Min, Initial int64     // containers
+	Ratio        float64   // of the containers that pending and running tasks could fill; 0: 1
+	Backlog      unit.Time // tasks must wait this long before more containers are requested
+	Sustained    unit.Time // and this long again before yet more are: 1, 2, 4, ...
+	Idle         unit.Time // a container without a task for this long is released
+	CachedIdle   unit.Time // likewise one with cached data; 0: never
+	// ShuffleIdle is likewise for one that holds what a stage passed on, where that does not outlive it (Keep.External), and that no running stage
+	// needs; 0: never. Of these times the longest that applies counts.
+	ShuffleIdle unit.Time
 }
 
 // Observed is ground truth from a trace.
@@ -143,9 +177,12 @@ func (j *Job) Validate() error {
 	if j.AMStart < 0 || j.AMStart > MaxLength {
 		return fail("its AM takes %v to start", j.AMStart)
 	}
-	if k := j.Keep; k != nil && (k.Slots < 1 || k.Max < 1 || k.Ask.Mem < 0 || k.Ask.Cores < 0 || k.Ask.Extra.Check() != nil || k.Ask.IsZero()) {
-		return fail("keeps containers of %v with %d slots, at most %d: all must be positive", k.Ask, k.Slots, k.Max)
+	if j.Keep != nil {
+		if err := j.Keep.validate(); err != nil {
+			return fail("%v", err)
+		}
 	}
+	var cached int64
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		if s.Tasks < 0 || s.Tasks > MaxTasks || s.Gang < 0 {
@@ -160,6 +197,12 @@ func (j *Job) Validate() error {
 		if !(s.CyclesPerByte >= 0 && s.CyclesPerByte <= MaxCyclesPerByte) {
 			return fail("stage %d takes %v cycles a byte", i, s.CyclesPerByte)
 		}
+		if err := j.validateKept(i); err != nil {
+			return fail("stage %d %v", i, err)
+		}
+		if s.Cached > 0 {
+			cached += s.Tasks
+		}
 		for _, e := range s.After {
 			if e.From < 0 || e.From >= i {
 				return fail("stage %d needs stage %d, which is not before it", i, e.From)
@@ -168,6 +211,9 @@ func (j *Job) Validate() error {
 				return fail("stage %d: slow-start %v is not between 0 and 1", i, e.SlowStart)
 			}
 		}
+	}
+	if cached > maxCachedInAll {
+		return fail("reads what %d tasks cached: at most %d are taken", cached, maxCachedInAll)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -17,17 +18,21 @@ import (
 	"github.com/yardmaster/yardmaster/cluster"
 	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/internal/input"
+	"github.com/yardmaster/yardmaster/internal/parq"
 	"github.com/yardmaster/yardmaster/internal/yamlfile"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/steer/drive/live"
 	"github.com/yardmaster/yardmaster/studies/experiment"
+	"github.com/yardmaster/yardmaster/whatif/tune"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/google"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"
+	"github.com/yardmaster/yardmaster/workload/spark"
 	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/workload/table"
 	"github.com/yardmaster/yardmaster/workload/trace"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/jhist"
@@ -90,9 +95,34 @@ func readers(t *testing.T) []reader {
 		{"rumen", 128, JSON(size, "mapTasks", "mapTasks.attempts", "jobProperties"), source(func(r io.Reader) workload.Source { return rumen.NewReader(r, "f", rumen.Options{}) })},
 		{"sls", 128, JSON(size, "job.tasks"), source(func(r io.Reader) workload.Source { return sls.NewReader(r, "f", sls.Options{}) })},
 		{"synth", 256, JSON(size, "workloads", "job_classes"), source(func(r io.Reader) workload.Source { return sls.NewSynthReader(r, "f", sls.SynthOptions{}) })},
+		{"table", 256, tables(), source(func(r io.Reader) workload.Source {
+			f, err := input.NewFile(r, "f", input.Limits{})
+			if err != nil {
+				return nil
+			}
+			in := table.New(table.Options{Ask: cluster.Unit})
+			if in.AddText(f) != nil || in.End() != nil {
+				return nil
+			}
+			return in
+		})},
+		{"columns", 128, parquets(t), func(b []byte) {
+			in, err := parq.NewTable(bytes.NewReader(b), int64(len(b)))
+			if err != nil || in.Choose([]int{0, 1, 2, 3, 5}) != nil {
+				return
+			}
+			for err == nil {
+				_, err = in.Next()
+			}
+		}},
 		{"jobs", 128, parquets(t), func(b []byte) {
 			if r, err := jobfile.NewReader(bytes.NewReader(b), int64(len(b)), "f"); err == nil {
 				drain(r)
+			}
+		}},
+		{"spark", 256, logs(), func(b []byte) {
+			if a, err := spark.Read(bytes.NewReader(b), "f", nil); err == nil {
+				_, _, _ = a.Job(spark.Options{Running: true})
 			}
 		}},
 
@@ -104,10 +134,61 @@ func readers(t *testing.T) []reader {
 		{"job configuration", 32, XML(size, "configuration"), func(b []byte) { _, _ = jhist.ReadConf(bytes.NewReader(b), func(string) bool { return true }) }},
 		{"job history", 256, histories(), func(b []byte) { _, _ = new(jhist.Parser).Parse(bytes.NewReader(b)) }},
 
+		{"shards", 1024, shards(), func(b []byte) { _, _ = tune.Merge(map[string]io.Reader{"f": bytes.NewReader(b)}, io.Discard) }},
 		{"findings", 1024, JSON(size, "studies", "seeds", "failures"), func(b []byte) { _, _ = experiment.ReadJSON(bytes.NewReader(b)) }},
 		{"journal", 512, journals(), journal(t)},
 	}
 	return append(list, answers(t)...)
+}
+
+// shards are files of a sweep, one that announces more than it has among them.
+func shards() map[string]string {
+	const head = `{"points":1000001}` + "\n"
+	out := map[string]string{"nothing": head, "points": number(head, `{"point":%d}`+"\n", "", size), "one point": fill(head, `{"point":1}`+"\n", "", size)}
+	for name, text := range JSON(size, "changes", "by_queue", "metrics.wait", "jobs") {
+		out[name], out["point "+name] = text, head+text+"\n"
+	}
+	return out
+}
+
+// tables are lines behind a header that fits them, and without one.
+func tables() map[string]string {
+	out := map[string]string{}
+	for _, mark := range []string{",", "|", "\t"} {
+		head := strings.Join([]string{"id", "user", "submit", "seconds", "stage", "after"}, mark) + "\n"
+		for name, text := range Lines(size, mark, 6) {
+			out[mark+" "+name], out[mark+" with a header: "+name] = text, head+text
+		}
+		out[mark+" stages"] = number(head, strings.Join([]string{"a", "a", "1", "1", "%d", "b"}, mark)+"\n", "", size)
+		out[mark+" jobs of stages"] = number(head, strings.Join([]string{"%d", "a", "1", "1", "s", ""}, mark)+"\n", "", size)
+		out[mark+" quotes"] = fill(head, `"`, "", size)
+	}
+	return out
+}
+
+// logs are event logs of Spark: many events of each kind, and hostile values in those of one.
+func logs() map[string]string {
+	const start = `{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"a","Timestamp":1000}` + "\n"
+	event := func(name, members string) string { return `{"Event":"SparkListener` + name + `",` + members + "}\n" }
+	task := event("TaskEnd", `"Stage ID":%[1]d,"Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":%[1]d,"Index":%[1]d,"Launch Time":1000,"Finish Time":2000,"Executor ID":"1"}`)
+	out := map[string]string{
+		"executors": number(start, event("ExecutorAdded", `"Timestamp":1000,"Executor ID":"%d","Executor Info":{"Host":"n","Total Cores":1000000}`), "", size),
+		"jobs":      number(start, event("JobStart", `"Job ID":%[1]d,"Submission Time":1000,"Stage IDs":[%[1]d]`)+task, "", size),
+		"one job": fill(start+event("ExecutorAdded", `"Timestamp":1000,"Executor ID":"1"`)+fmt.Sprintf(task, 0),
+			event("JobStart", `"Job ID":0,"Submission Time":1000,"Stage IDs":[0],"Properties":{"spark.sql.execution.id":"1"}`)+event("JobEnd", `"Job ID":0,"Completion Time":1000`), "", size),
+		"stages":    number(start, event("StageSubmitted", `"Stage Info":{"Stage ID":%d,"Number of Tasks":1000000000000}`), "", size),
+		"tasks":     number(start, strings.Replace(task, `"Stage ID":%[1]d`, `"Stage ID":1`, 1), "", size),
+		"SQL":       number(start, `{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","executionId":%d,"time":1000}`+"\n", "", size),
+		"unpersist": number(start, event("UnpersistRDD", `"RDD ID":%d`), "", size),
+		"no events": number("", "%d\n", "", size),
+	}
+	for name, text := range JSON(size, "Stage Info", "Stage Info.RDD Info", "Stage Info.Parent IDs") {
+		out["stage "+name] = start + `{"Event":"SparkListenerStageSubmitted",` + strings.TrimPrefix(text, "{") + "\n"
+	}
+	for name, text := range JSON(size, "Stage Infos", "Stage IDs", "Properties", "Executor Info.Executor Info") {
+		out["job "+name] = start + `{"Event":"SparkListenerJobStart",` + strings.TrimPrefix(text, "{") + "\n"
+	}
+	return out
 }
 
 // clusters are descriptions of nodes, small ones of many among them.

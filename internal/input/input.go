@@ -77,7 +77,7 @@ func NewFile(r io.Reader, name string, limits Limits) (*File, error) {
 	}
 	g := &guard{r: front, name: name, lim: lim}
 	if len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		packed := &counter{r: front}
+		packed := &Counter{R: front}
 		z, err := gzip.NewReader(packed)
 		if err != nil {
 			return nil, g.explain(err)
@@ -109,31 +109,38 @@ func (f *File) Close() error {
 	return f.under.Close()
 }
 
-// counter counts compressed bytes consumed, not buffered: it is an io.ByteReader, so
+// Counter counts compressed bytes consumed, not buffered: it is an io.ByteReader, so
 // that the decompressor reads no more than it needs.
-type counter struct {
-	r *bufio.Reader
-	n int64
+type Counter struct {
+	R *bufio.Reader
+	N int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
+// Read implements io.Reader.
+func (c *Counter) Read(p []byte) (int, error) {
+	n, err := c.R.Read(p)
+	c.N += int64(n)
 	return n, err
 }
 
-func (c *counter) ReadByte() (byte, error) {
-	b, err := c.r.ReadByte()
+// ReadByte implements io.ByteReader.
+func (c *Counter) ReadByte() (byte, error) {
+	b, err := c.R.ReadByte()
 	if err == nil {
-		c.n++
+		c.N++
 	}
 	return b, err
+}
+
+// Guard passes on what a decompressor yields of what it has consumed until it exceeds a limit.
+func (l Limits) Guard(r io.Reader, packed *Counter, name string) io.Reader {
+	return &guard{r: r, packed: packed, name: name, lim: l.withDefaults()}
 }
 
 // guard passes on decompressed data until it exceeds a limit.
 type guard struct {
 	r      io.Reader
-	packed *counter // nil: not compressed
+	packed *Counter // nil: not compressed
 	name   string
 	lim    Limits
 	n      int64
@@ -149,7 +156,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	switch {
 	case g.n > int64(g.lim.Bytes):
 		g.err = fmt.Errorf("%s holds more than %v of data: refused; cut it into parts", g.name, g.lim.Bytes)
-	case g.packed != nil && g.n > int64(g.lim.Grace) && g.n/g.lim.Ratio > g.packed.n:
+	case g.packed != nil && g.n > int64(g.lim.Grace) && g.n/g.lim.Ratio > g.packed.N:
 		g.err = fmt.Errorf("%s expands more than %d times: refused; if you trust it, unpack it first", g.name, g.lim.Ratio)
 	case err != nil && !errors.Is(err, io.EOF):
 		g.err = g.explain(err)

@@ -21,7 +21,7 @@ type chunkWalk struct {
 	largest int64 // bytes its largest page needs
 	perRow  int64 // values in its fullest row
 
-	window []byte
+	header header
 }
 
 func (w *chunkWalk) walk(after, size, rows int64) error {
@@ -37,7 +37,7 @@ func (w *chunkWalk) walk(after, size, rows int64) error {
 	w.end = c.DataPageOffset + c.TotalCompressedSize
 	var values int64
 	for at := c.DataPageOffset; at < w.end; {
-		h, n, err := w.header(at)
+		h, n, err := w.header.read(w.src, at, w.end)
 		if err != nil {
 			return err
 		}
@@ -65,20 +65,23 @@ func (w *chunkWalk) walk(after, size, rows int64) error {
 	return nil
 }
 
-// header reads one page header and returns its length.
-func (w *chunkWalk) header(at int64) (*format.PageHeader, int64, error) {
+// header reads page headers.
+type header struct{ window []byte }
+
+// read reads the page header at at and returns its length.
+func (x *header) read(src io.ReaderAt, at, end int64) (*format.PageHeader, int64, error) {
 	for _, n := range []int64{256, maxHeader} {
-		n = min(n, w.end-at)
-		if int64(cap(w.window)) < n {
-			w.window = make([]byte, n)
+		n = min(n, end-at)
+		if int64(cap(x.window)) < n {
+			x.window = make([]byte, n)
 		}
-		b := w.window[:n]
-		if err := readAt(w.src, b, at); err != nil {
+		b := x.window[:n]
+		if err := readAt(src, b, at); err != nil {
 			return nil, 0, err
 		}
 		used, err := checkThrift(b)
 		if err != nil {
-			if n < min(maxHeader, w.end-at) {
+			if n < min(maxHeader, end-at) {
 				continue // it may just be longer than the first read
 			}
 			return nil, 0, err
@@ -146,6 +149,8 @@ func (w *chunkWalk) page(at int64, h *format.PageHeader, v2 *format.DataPageHead
 		want = 8 * (nv - nn)
 	case parquet.Int32:
 		want = 4 * (nv - nn)
+	case parquet.Boolean:
+		want = (nv - nn + 7) / 8
 	}
 	if want >= 0 && want != plain || want < 0 && 4*(nv-nn) > plain {
 		return damaged("a page of %d values has %d bytes", nv-nn, plain)

@@ -26,7 +26,7 @@ func damaged(text string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(text, args...))
 }
 
-// readFooter reads the file's metadata, after validating its sizes.
+// readFooter reads the file's metadata, after validating its sizes, and validates its counts.
 func readFooter(src io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if size == 0 {
 		return nil, damaged("it is empty")
@@ -63,16 +63,13 @@ func readFooter(src io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b, meta); err != nil {
 		return nil, damaged("footer: %v", err)
 	}
-	return meta, nil
+	return meta, checkCounts(meta)
 }
 
-// checkRowGroups validates what the library assumes about row groups.
-func checkRowGroups(meta *format.FileMetaData) error {
-	if len(meta.Schema) < 2 || len(meta.Schema) > maxColumns {
+// checkCounts validates that the schema, the row groups and the file agree.
+func checkCounts(meta *format.FileMetaData) error {
+	if len(meta.Schema) < 2 {
 		return damaged("its schema has %d elements", len(meta.Schema))
-	}
-	if len(meta.RowGroups) > maxRowGroups {
-		return damaged("it claims %d groups of rows", len(meta.RowGroups))
 	}
 	leaves := 0
 	for _, e := range meta.Schema {
@@ -88,19 +85,33 @@ func checkRowGroups(meta *format.FileMetaData) error {
 		if len(g.Columns) != leaves {
 			return damaged("row group %d has %d of %d columns", i, len(g.Columns), leaves)
 		}
-		if int(g.Ordinal) != i && g.Ordinal != 0 {
-			return damaged("row group %d calls itself %d", i, g.Ordinal)
-		}
-		if g.NumRows <= 0 || g.NumRows > meta.NumRows-rows {
+		if g.NumRows < 0 || g.NumRows > meta.NumRows-rows {
 			return damaged("row group %d claims %d rows", i, g.NumRows)
-		}
-		if len(g.SortingColumns) > 0 {
-			return damaged("row group %d claims sorting columns", i)
 		}
 		rows += g.NumRows
 	}
 	if rows != meta.NumRows {
 		return damaged("its groups hold %d of %d rows", rows, meta.NumRows)
+	}
+	return nil
+}
+
+// checkRowGroups validates what the library assumes about row groups.
+func checkRowGroups(meta *format.FileMetaData) error {
+	if len(meta.Schema) > maxColumns {
+		return damaged("its schema has %d elements", len(meta.Schema))
+	}
+	if len(meta.RowGroups) > maxRowGroups {
+		return damaged("it claims %d groups of rows", len(meta.RowGroups))
+	}
+	for i := range meta.RowGroups {
+		g := &meta.RowGroups[i]
+		if int(g.Ordinal) != i && g.Ordinal != 0 {
+			return damaged("row group %d calls itself %d", i, g.Ordinal)
+		}
+		if g.NumRows == 0 || len(g.SortingColumns) > 0 {
+			return damaged("row group %d claims no rows or sorting columns", i)
+		}
 	}
 	return nil
 }

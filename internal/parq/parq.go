@@ -36,8 +36,8 @@ type Writer[T any] struct {
 	pending int64
 }
 
-// NewWriter returns a Writer to w. The keys are stored in the file's footer, sorted.
-func NewWriter[T any](w io.Writer, keys map[string]string) *Writer[T] {
+// NewWriter returns a Writer to w. The keys are stored in the file's footer, sorted. The fields of T in without get no columns.
+func NewWriter[T any](w io.Writer, keys map[string]string, without ...string) *Writer[T] {
 	opts := []parquet.WriterOption{
 		parquet.Compression(&parquet.Snappy),
 		parquet.CreatedBy(createdBy, "1", "0"),
@@ -46,10 +46,21 @@ func NewWriter[T any](w io.Writer, keys map[string]string) *Writer[T] {
 		parquet.DataPageStatistics(false),
 		parquet.PageBufferSize(pageBytes),
 	}
+	for _, o := range absent(without) {
+		opts = append(opts, o)
+	}
 	for k, v := range keys {
 		opts = append(opts, parquet.KeyValueMetadata(k, v))
 	}
 	return &Writer[T]{w: parquet.NewGenericWriter[T](w, opts...)}
+}
+
+// absent leaves fields without columns.
+func absent(fields []string) (opts []parquet.SchemaOption) {
+	for _, f := range fields {
+		opts = append(opts, parquet.StructTag(`parquet:"-"`, f))
+	}
+	return opts
 }
 
 // Write adds rows to the current group.

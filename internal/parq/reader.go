@@ -29,32 +29,40 @@ type Reader[T any] struct {
 	err   error
 }
 
-// Open checks the file and prepares to read its rows.
-func Open[T any](path string, lim Limits) (*Reader[T], error) {
-	f, err := os.Open(path)
+// Open checks the file and prepares to read its rows. The file has no columns for the fields of T in without: they stay zero.
+func Open[T any](path string, lim Limits, without ...string) (*Reader[T], error) {
+	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file; a Parquet file is read from its end and cannot come through a pipe", path)
-	}
-	var r *Reader[T]
-	if err == nil {
-		if r, err = NewReader[T](f, st.Size(), lim); err != nil {
-			err = fmt.Errorf("reading %s: %w", path, err)
-		}
-	}
+	r, err := NewReader[T](f, size, lim, without...)
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	r.file = f
 	return r, nil
 }
 
+// openFile opens a file that can be read from its end.
+func openFile(path string) (*os.File, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file; a Parquet file is read from its end and cannot come through a pipe", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size(), nil
+}
+
 // NewReader is Open for any io.ReaderAt.
-func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], error) {
+func NewReader[T any](src io.ReaderAt, size int64, lim Limits, without ...string) (*Reader[T], error) {
 	r := &Reader[T]{}
 	err := guarded(func() error {
 		meta, err := readFooter(src, size)
@@ -62,7 +70,7 @@ func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], erro
 			return err
 		}
 		// The columns are compared before the pages are validated: "wrong file" is the more useful error.
-		want := parquet.SchemaOf(new(T))
+		want := parquet.SchemaOf(new(T), absent(without)...)
 		if err := checkRowGroups(meta); err != nil {
 			return err
 		}
@@ -93,9 +101,11 @@ func NewReader[T any](src io.ReaderAt, size int64, lim Limits) (*Reader[T], erro
 func (r *Reader[T]) Rows() int64 { return r.meta.NumRows }
 
 // Keys returns the footer's key-value metadata.
-func (r *Reader[T]) Keys() map[string]string {
-	keys := make(map[string]string, len(r.meta.KeyValueMetadata))
-	for _, kv := range r.meta.KeyValueMetadata {
+func (r *Reader[T]) Keys() map[string]string { return keysOf(r.meta) }
+
+func keysOf(meta *format.FileMetaData) map[string]string {
+	keys := make(map[string]string, len(meta.KeyValueMetadata))
+	for _, kv := range meta.KeyValueMetadata {
 		keys[kv.Key] = kv.Value
 	}
 	return keys

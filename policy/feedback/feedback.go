@@ -141,8 +141,9 @@ func (s *service) attained(now unit.Time) unit.Time {
 	return s.done + unit.Time(s.running)*now - s.starts
 }
 
-// Arrived puts a job into the first queue, or where it stood before a restart.
-func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
+// Arrived puts a job into the first queue, or where it stood before a restart. What was saved may be older than the restart: then the service that the engine
+// credits says how far the job has come since.
+func (o *Order) Arrived(now unit.Time, j *policy.Job) error {
 	stood, was, err := o.Resume(j)
 	if !was {
 		err = o.Enter(j, 0)
@@ -152,7 +153,11 @@ func (o *Order) Arrived(_ unit.Time, j *policy.Job) error {
 	}
 	dense.At(&o.jobs, j.Index)
 	o.begin(j, int(stood.Queue))
-	o.jobs[j.Index].done = stood.Attained
+	s := &o.jobs[j.Index]
+	if s.done = stood.Attained; !o.completed && !s.waits() {
+		s.done = max(s.done, j.Attained(now))
+		o.demote(s, s.done)
+	}
 	return nil
 }
 

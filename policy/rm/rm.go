@@ -210,6 +210,8 @@ type TaskWatcher interface {
 	TaskStarted(c *Container, priority int32, now unit.Time)
 	// TaskEnded says that one that started at start ended there, and why. The container may have ended just before, and then the application too.
 	TaskEnded(c *Container, priority int32, start, now unit.Time, why policy.End)
+	// TaskRedone says that a task which had ended well waits again: what it passed on was lost with its container. The application may have ended, too.
+	TaskRedone(a *App, priority int32)
 }
 
 // Recoverer is implemented by schedulers that can take over what applications hold already, as after a work-preserving restart of a

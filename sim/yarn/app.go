@@ -63,6 +63,9 @@ type stage struct {
 	file     hdfs.Blocks
 	buf      []int32 // scratch of row
 	released bool    // as reported to the worker
+	over     bool    // it is known to be complete
+
+	submitted unit.Time // by the driver of a job that keeps its containers
 }
 
 // model is an AM: it decides what an application requests.
@@ -222,6 +225,12 @@ func (e *engine) registered(a *app) {
 }
 
 func (e *engine) nextTick(a *app, at unit.Time) {
+	if m, keeps := a.m.(*keptAM); keeps {
+		if m.next == at {
+			return
+		}
+		m.next = at
+	}
 	e.push(at, thenCalls, evTick|uint64(a.rm.Index), a.serial)
 }
 
@@ -230,10 +239,18 @@ func (e *engine) tick(a *app, again bool) {
 	if a.life != running {
 		return
 	}
+	m, keeps := a.m.(*keptAM)
+	if keeps && again && m.next != e.now {
+		return // another call took its place
+	}
 	serial := a.serial
 	a.m.call(a)
 	if again && a.life == running && a.serial == serial {
-		e.nextTick(a, e.now+e.timing.AMHeartbeat)
+		if next := e.now + e.timing.AMHeartbeat; !keeps {
+			e.nextTick(a, next)
+		} else if next = m.pace(); m.next <= e.now || next < m.next {
+			e.nextTick(a, next)
+		}
 	}
 }
 

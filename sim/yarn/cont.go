@@ -5,6 +5,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/policy"
 	"github.com/yardmaster/yardmaster/policy/rm"
+	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/unit"
 )
 
@@ -35,9 +36,11 @@ type cont struct {
 	fails                    bool      // its task will fail, or has failed
 	handed                   bool      // the worker plays its task
 	gone, killed             bool
-	lost                     bool    // with its node
-	outer                    *cont   // of a task in a kept container
-	inner                    []*cont // of a kept container: the tasks in it
+	lost                     bool      // with its node
+	outer                    *cont     // of a task in a kept container
+	inner                    []*cont   // of a kept container: the tasks in it
+	number                   int32     // the kept container's, at its driver; of a task in one likewise; -1: not up yet
+	warm                     unit.Time // by how much its task takes longer in a fresh slot
 }
 
 // task is one task of a job.
@@ -130,20 +133,25 @@ func (e *engine) leave(c *cont) {
 	e.line.Queues[a.queue].Yield(e.now-e.line.From, c.size.Mem)
 	e.line.Named(-1, c.size.Extra, e.now)
 	a.rec.Service += e.now - c.allocated
+	if c.task.stage == policy.KeptStage {
+		a.rec.Kept += e.now - c.allocated
+	}
 	a.booked, a.counted = a.booked.Add(c.service(e.now)), 0
 }
 
 // freed ends a container: its room on the node is free.
 func (e *engine) freed(c *cont) {
 	e.live--
-	e.slots[c.slot] = nil
-	e.slotNumbers.Give(c.slot)
+	e.vacate(c)
 	e.record(c, e.now)
 }
 
 func (e *engine) record(c *cont, freed unit.Time) {
 	if c.ended < 0 && c.end <= e.now {
 		c.ended = c.end
+	}
+	if e.sink != nil && freed >= 0 {
+		e.notify(c, nil, c.ended, c.rc.End)
 	}
 	if e.cfg.Containers == nil {
 		return
@@ -153,6 +161,31 @@ func (e *engine) record(c *cont, freed unit.Time) {
 		Allocated: c.allocated, Acquired: c.acquired, Started: c.started, Ended: c.ended, Freed: freed, Killed: c.killed,
 		Priority: c.priority, Size: c.size,
 	})
+}
+
+// notify passes the record of a container to the sink, or of a task in an outer one.
+func (e *engine) notify(c, outer *cont, end unit.Time, why policy.End) {
+	r := sim.TaskRecord{
+		Job: c.app.src, Seq: c.app.rec.Seq, Stage: int(c.task.stage), Number: c.task.num, Node: e.cfg.Cluster.Nodes[c.node.rm.Index].Name, Near: c.near,
+		Start: c.allocated, End: end, Why: why, Kept: -1, Up: -1, Submitted: -1,
+	}
+	switch {
+	case c.killed && why == policy.Done:
+		r.Why = policy.Taken
+	case c.number == released && !c.killed:
+		r.Why = policy.Done
+	}
+	switch up := c.started >= 0 && c.started <= end; {
+	case outer != nil:
+		r.Start, r.Kept, r.Submitted = c.started, outer.serial, c.app.stages[c.task.stage].submitted
+	case c.task.stage == policy.KeptStage:
+		if r.Kept = c.serial; up {
+			r.Up = c.started
+		}
+	case c.task.stage == policy.AMStage && up:
+		r.Up = c.started
+	}
+	e.sink.Task(&r)
 }
 
 // kill counts a container as killed, unless its task is done and only its process remains.

@@ -50,6 +50,7 @@ const (
 	evUp                         // an AM has registered
 	evOver                       // a job has committed: its AM unregisters
 	evTick
+	evDrive // a driver's own instant
 	evScript
 	evRound
 	evBeat
@@ -79,6 +80,7 @@ type engine struct {
 	timing Timing
 	sched  rm.Scheduler
 	tasks  rm.TaskWatcher // nil: the scheduler does not follow tasks in kept containers
+	sink   sim.TaskSink   // nil: Config.Sink wants no records of containers
 	now    unit.Time
 	ask    unit.Time // when to answer Config.Why
 	key    unit.Time // of the current event: instant and class
@@ -150,6 +152,7 @@ func newEngine(c Config) (*engine, error) {
 		return nil, err
 	}
 	e.tasks, _ = e.sched.(rm.TaskWatcher)
+	e.sink, _ = c.Sink.(sim.TaskSink)
 	e.sum.FirstSubmit = -1
 	e.sum.NotModelled = e.sched.NotModelled()
 	if f, ok := e.sched.(rm.Foreseer); ok {
@@ -288,6 +291,10 @@ func (e *engine) take(kind, arg uint64, serial int64) {
 	case evTick:
 		if a := e.alive(arg, serial); a != nil {
 			e.tick(a, true)
+		}
+	case evDrive:
+		if a := e.alive(arg, serial); a != nil {
+			a.m.(*keptAM).driven(a)
 		}
 	case evScript:
 		e.scripted()

@@ -21,7 +21,11 @@ func (e *engine) over(a *app, o sim.Outcome, why string) {
 		return
 	}
 	a.am.ended = e.now
-	e.endAt(a.am, e.now+e.timing.Linger)
+	linger := e.timing.Linger // of MapReduce's AM
+	if a.src.Keep != nil {
+		linger = e.timing.ContainerExit
+	}
+	e.endAt(a.am, e.now+linger)
 }
 
 // remove removes an application, with what it still holds.
@@ -82,7 +86,7 @@ func (e *engine) amLost(a *app) {
 	for i := range a.stages {
 		a.left += a.stages[i].done
 		e.sum.Tasks -= a.stages[i].done
-		a.stages[i].done, a.stages[i].first = 0, 0
+		a.stages[i].done, a.stages[i].first, a.stages[i].over = 0, 0, false
 	}
 	a.life, a.failures, a.gathers = submitted, nil, false
 	e.serial++

@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm"
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	fairrm "github.com/yardmaster/yardmaster/policy/rm/fair"
+	"github.com/yardmaster/yardmaster/policytest"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/transfer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -105,7 +106,7 @@ func TestLossesOfNodes(t *testing.T) {
 		for _, j := range jobs {
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
-				j.Keep = &workload.Keep{Ask: gb, Slots: rapid.Int64Range(1, 3).Draw(t, "slots"), Max: rapid.Int64Range(1, 3).Draw(t, "max")}
+				policytest.Executors(t, j, gb)
 			case 1:
 				for i := range j.Stages {
 					if j.Stages[i].Ask == gb { // two fit beside the AMs
@@ -124,7 +125,7 @@ func TestLossesOfNodes(t *testing.T) {
 			case "capacity":
 				sched, err = capacity()
 			case "policy":
-				sched, err = adapt.New(policy.Policy{Order: fifopolicy.New()})
+				sched, err = adapt.New(policy.Policy{Order: counted{fifopolicy.New(), t, jobs}})
 			default:
 				sched, err = fairrm.New(fair, conf.DefaultSite())
 			}
@@ -193,5 +194,31 @@ func TestLostNodeTimeline(t *testing.T) {
 	cfg.Source, cfg.NewScheduler = workload.Slice{}.Source(), func() (rm.Scheduler, error) { return newFIFO(), nil }
 	if _, err := Run(context.Background(), cfg); err == nil || !strings.Contains(err.Error(), `"node9", which is not in the cluster`) {
 		t.Error(err)
+	}
+}
+
+// counted checks what a policy sees of tasks in kept containers.
+type counted struct {
+	policy.Order
+	t    *rapid.T
+	jobs []*workload.Job
+}
+
+func (c counted) Started(e *policy.Event) { c.check(e); c.Order.Started(e) }
+func (c counted) Ended(e *policy.Event)   { c.check(e); c.Order.Ended(e) }
+
+func (c counted) check(e *policy.Event) {
+	if !slices.ContainsFunc(c.jobs, func(j *workload.Job) bool { return j.ID == e.Job.ID && j.Keep != nil }) {
+		return
+	}
+	var done int64
+	for _, s := range e.Job.Stages {
+		if s.Running < 0 || s.Done < 0 || s.Pending < 0 || s.Later != s.Pending || s.Pending+s.Running+s.Done != s.Tasks {
+			c.t.Fatalf("%v: a stage of %s: %+v", e.Now, e.Job.ID, s)
+		}
+		done += s.Done
+	}
+	if e.Job.Done != done {
+		c.t.Fatalf("%v: %s has done %d tasks, its stages %d", e.Now, e.Job.ID, e.Job.Done, done)
 	}
 }

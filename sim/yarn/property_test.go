@@ -154,3 +154,18 @@ func TestConservation(t *testing.T) {
 		}
 	})
 }
+
+// Stages that need two others each, which need the same two: the paths between them are too many to follow each.
+func TestManyPaths(t *testing.T) {
+	j := &workload.Job{ID: "j", AM: gb}
+	for i := range 80 {
+		x := workload.Stage{Kind: workload.Other, Tasks: 1, Ask: gb, Length: workload.Fixed(s)}
+		for from := max(i/2*2-2, 0); from < i/2*2; from++ {
+			x.After = append(x.After, workload.Edge{From: from, SlowStart: 1})
+		}
+		j.Stages = append(j.Stages, x)
+	}
+	if _, sum := play(t, Config{Cluster: cluster.Uniform(1, 1, gb.Times(5)), Timing: quick(), Seed: 3}, newFIFO(), j); sum.Finished != 1 {
+		t.Errorf("%+v", sum)
+	}
+}

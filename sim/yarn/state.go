@@ -20,7 +20,7 @@ type State struct {
 // Present is an application that was submitted before the run starts. In each stage, the tasks that are done have the first numbers, then
 // come those that run, in the order of Held, then those that wait.
 type Present struct {
-	Job  *workload.Job // all of it, with what is done; submitted at State.At or before
+	Job  *workload.Job // all of it, with what is done; submitted at State.At or before; keeps no containers
 	Up   bool          // its AM has registered
 	Done []int64       // tasks that are done, by stage; nil: none
 	Held []Held        // its containers
@@ -46,6 +46,9 @@ func (s *State) validate(nodes int) error {
 		}
 		if p.Job.Submit < last || p.Job.Submit > s.At {
 			return fmt.Errorf("job %s was submitted at %v: applications must be in order of submission, before %v", p.Job.ID, p.Job.Submit, s.At)
+		}
+		if p.Job.Keep != nil {
+			return fmt.Errorf("job %s keeps containers: a run cannot start while it does", p.Job.ID)
 		}
 		last = p.Job.Submit
 		if err := p.validate(nodes); err != nil {

@@ -27,7 +27,7 @@ func (e *engine) work(a *app, c *cont, t task, near policy.Near) {
 // length is how long the attempt of a task in a container works on its node.
 func (e *engine) length(c *cont) unit.Time {
 	length, _ := e.straggle(c)
-	return e.speeds.Length(c.app.rates, c.node.rm.Index, length)
+	return e.speeds.Length(c.app.rates, c.node.rm.Index, length) + c.warm
 }
 
 // straggle is the length of the attempt at speed 1, and its slowdown factor.
@@ -107,7 +107,8 @@ func (e *engine) release(a *app) {
 // complete reports whether a stage and all that it needs are done.
 func (a *app) complete(i int32) bool {
 	s := &a.stages[i]
-	return s.done == s.src.Tasks && a.released(i)
+	s.over = s.over || s.done == s.src.Tasks && a.released(i)
+	return s.over
 }
 
 // released reports whether all that a stage needs is done.

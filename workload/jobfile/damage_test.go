@@ -81,6 +81,7 @@ func TestDamage(t *testing.T) {
 func FuzzJobfile(f *testing.F) {
 	f.Add(write(f, sample()))
 	f.Add(asVersion1(f, sample()))
+	f.Add(asVersion2(f, sample()))
 	f.Add(write(f, nil))
 	f.Add(write(f, workload.Slice{sample()[0]}))
 	f.Add([]byte("PAR1"))

@@ -17,8 +17,9 @@ import (
 	"github.com/yardmaster/yardmaster/workload"
 )
 
-// Version is the version of the format that this package writes. It also reads version 1, which has no gangs and no named resources.
-const Version = "2"
+// Version is the version of the format that this package writes. It also reads version 2, which has no executors, and version 1, which has no gangs
+// and no named resources either.
+const Version = "3"
 
 // Keys of a file's metadata. In the file they carry the prefix "yardmaster.".
 const (
@@ -94,32 +95,49 @@ func NewWriter(w io.Writer, meta map[string]string) *Writer {
 	return &Writer{w: parq.NewWriter[jobRow](w, keys)}
 }
 
+// ErrTooLarge is that a job lists or names too much.
+var ErrTooLarge = errors.New("larger than a workload file takes of one job")
+
+// Check says why a job cannot be written.
+func Check(j *workload.Job) error {
+	_, err := check(j)
+	return err
+}
+
+// check also estimates the size of the job's row in bytes.
+func check(j *workload.Job) (size int, err error) {
+	if err := j.Validate(); err != nil {
+		return 0, err
+	}
+	size, listed, named := sizeOf(j)
+	switch {
+	case listed > MaxListed:
+		err = fmt.Errorf("job %s is %w: %d task lengths or hosts of at most %d: give a quantile table", j.ID, ErrTooLarge, listed, MaxListed)
+	case named > maxNamed:
+		err = fmt.Errorf("job %s is %w: %d named resources of at most %d", j.ID, ErrTooLarge, named, maxNamed)
+	case size > maxRow:
+		err = fmt.Errorf("job %s is %w: %d bytes of at most %d: shorten its names or its lists", j.ID, ErrTooLarge, size, maxRow)
+	}
+	return size, err
+}
+
 // Write adds a job. Jobs come in the order of their submit times.
 func (w *Writer) Write(j *workload.Job) error {
-	if err := j.Validate(); err != nil {
+	size, err := check(j)
+	if err != nil {
 		return fmt.Errorf("writing jobs: %w", err)
 	}
 	if j.Submit < w.last {
 		return fmt.Errorf("writing jobs: job %s is submitted at %v, after one at %v: sort the jobs by submit time first",
 			j.ID, j.Submit, w.last)
 	}
-	row, size, listed := toRow(j)
-	if listed > MaxListed {
-		return fmt.Errorf("writing jobs: job %s lists %d task lengths or hosts; the format takes %d: give a quantile table",
-			j.ID, listed, MaxListed)
-	}
-	if n := len(row.Named); n > maxNamed {
-		return fmt.Errorf("writing jobs: job %s asks for %d named resources; the format takes %d", j.ID, n, maxNamed)
-	}
+	row := toRow(j)
 	for i := range row.Stages {
 		if h := row.Stages[i].Hosts; h != nil {
 			if _, err := fromHosts(h); err != nil { // never write what cannot be read back
 				return fmt.Errorf("writing jobs: job %s: stage %d: %w", j.ID, i, err)
 			}
 		}
-	}
-	if size > maxRow {
-		return fmt.Errorf("writing jobs: job %s takes %d bytes; the format takes %d: shorten its names", j.ID, size, maxRow)
 	}
 	w.last = j.Submit
 	w.bytes += size
@@ -157,7 +175,7 @@ func (w *Writer) Close() error {
 
 // Reader reads jobs. It is a workload.Source.
 type Reader struct {
-	r    rows
+	r    *parq.Reader[jobRow]
 	name string
 	meta map[string]string // by the Meta keys
 	list []string
@@ -168,62 +186,49 @@ type Reader struct {
 
 var _ workload.Source = (*Reader)(nil)
 
-// rows are the rows of a file, of any version.
-type rows interface {
-	Next() (*jobRow, error)
-	Keys() map[string]string
-	Rows() int64
-	Close() error
-}
+// versions are those that are read, newest first, each with the fields of jobRow that its rows do not have.
+var versions = []struct {
+	name    string
+	without []string
+}{{Version, nil}, {"2", []string{"Executors"}}, {"1", []string{"Executors", "Gangs", "Named"}}}
 
-// version1 reads rows of version 1.
-type version1 struct {
-	*parq.Reader[jobRow1]
-	row jobRow
-}
-
-func (r *version1) Next() (*jobRow, error) {
-	row, err := r.Reader.Next()
-	if err != nil {
-		return nil, err
+func openAny(open func(without ...string) (*parq.Reader[jobRow], error)) (r *parq.Reader[jobRow], version string, err error) {
+	var newest error
+	for _, v := range versions {
+		r, err := open(v.without...)
+		if !errors.Is(err, parq.ErrOther) {
+			return r, v.name, err
+		}
+		if newest == nil {
+			newest = err
+		}
 	}
-	r.row = jobRow(*row)
-	return &r.row, nil
-}
-
-// either takes a file of version 1 where it is not of this one.
-func either(r *parq.Reader[jobRow], err error, older func() (*parq.Reader[jobRow1], error)) (rows, error) {
-	if !errors.Is(err, parq.ErrOther) {
-		return r, err
-	}
-	old, oldErr := older()
-	if errors.Is(oldErr, parq.ErrOther) {
-		return nil, fmt.Errorf("%w: make a workload file with yardmaster import", err)
-	}
-	return &version1{Reader: old}, oldErr
+	return nil, "", fmt.Errorf("%w: make a workload file with yardmaster import; of a table of jobs, with yardmaster import parquet", newest)
 }
 
 // Open opens a workload file.
 func Open(path string) (*Reader, error) {
-	r, err := parq.Open[jobRow](path, limits)
-	all, err := either(r, err, func() (*parq.Reader[jobRow1], error) { return parq.Open[jobRow1](path, limits) })
+	r, version, err := openAny(func(without ...string) (*parq.Reader[jobRow], error) {
+		return parq.Open[jobRow](path, limits, without...)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return newReader(all, path)
+	return newReader(r, version, path)
 }
 
 // NewReader reads a workload file of size bytes from src; name is used in errors.
 func NewReader(src io.ReaderAt, size int64, name string) (*Reader, error) {
-	r, err := parq.NewReader[jobRow](src, size, limits)
-	all, err := either(r, err, func() (*parq.Reader[jobRow1], error) { return parq.NewReader[jobRow1](src, size, limits) })
+	r, version, err := openAny(func(without ...string) (*parq.Reader[jobRow], error) {
+		return parq.NewReader[jobRow](src, size, limits, without...)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return newReader(all, name)
+	return newReader(r, version, name)
 }
 
-func newReader(r rows, name string) (*Reader, error) {
+func newReader(r *parq.Reader[jobRow], want, name string) (*Reader, error) {
 	meta := map[string]string{}
 	for k, v := range r.Keys() {
 		if k, ok := strings.CutPrefix(k, prefix); ok {
@@ -233,10 +238,6 @@ func newReader(r rows, name string) (*Reader, error) {
 	fail := func(text string, args ...any) (*Reader, error) {
 		_ = r.Close()
 		return nil, fmt.Errorf("reading %s: %s", name, fmt.Sprintf(text, args...))
-	}
-	want := Version
-	if _, old := r.(*version1); old {
-		want = "1"
 	}
 	if v := meta[MetaFormat]; v != want {
 		return fail("its format is version %q and this program reads version %q: import the trace again", v, want)

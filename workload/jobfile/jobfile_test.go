@@ -84,6 +84,16 @@ func sample() workload.Slice {
 				{Tasks: 9, Length: workload.Lengths{Kind: workload.Uniform, A: 10, B: 20}},
 			},
 		},
+		{
+			ID: "j4", Submit: 6, Keep: &workload.Keep{
+				Ask: ask, Slots: 4, Max: 10, Start: 1, Warm: 2, Tail: 3, Ready: 0.8, ReadyWait: 4, LocalityWait: 5, Fair: true, External: true, Batch: 11, Pending: 12, Every: 13,
+				Dynamic: &workload.Dynamic{Min: 1, Initial: 2, Ratio: 0.5, Backlog: 6, Sustained: 7, Idle: 8, CachedIdle: 9, ShuffleIdle: 10},
+			},
+			Stages: []workload.Stage{
+				{Tasks: 9, Length: workload.Fixed(1), Delay: 11},
+				{Tasks: 9, Length: workload.Fixed(1), Pool: "adhoc", Cached: 1, After: []workload.Edge{{From: 0, SlowStart: 1}}},
+			},
+		},
 	}
 }
 
@@ -100,7 +110,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if r.Jobs() != 3 {
+	if r.Jobs() != 4 {
 		t.Errorf("Jobs() = %d", r.Jobs())
 	}
 	if diff := cmp.Diff([]string{"a task takes 10 s", "blocks of 64 MB"}, r.Assumptions()); diff != "" {
@@ -196,7 +206,7 @@ func drawJob(t *rapid.T, at unit.Time) *workload.Job {
 		AM:       unit.Resources{Mem: small.Draw(t, "mem"), Cores: small.Draw(t, "cores")},
 	}
 	if rapid.Bool().Draw(t, "keep") {
-		j.Keep = &workload.Keep{Ask: unit.Resources{Mem: 1}, Slots: 1 + small.Draw(t, "slots"), Max: 1 + small.Draw(t, "max")}
+		j.Keep = drawKeep(t)
 	}
 	if rapid.Bool().Draw(t, "observed") {
 		j.Observed = &workload.Observed{Launch: unit.Time(small.Draw(t, "l")), Finish: unit.Time(small.Draw(t, "f")), Outcome: text.Draw(t, "o")}
@@ -233,9 +243,35 @@ func drawJob(t *rapid.T, at unit.Time) *workload.Job {
 			index := rapid.SliceOfN(rapid.Int32Range(0, int32(len(s.Hosts.Names))-1), 0, 3)
 			s.Hosts.Of = rapid.SliceOfN(index, 0, int(s.Tasks)).Draw(t, "of")
 		}
+		if j.Keep != nil && rapid.Bool().Draw(t, "driven") {
+			s.Delay, s.Pool = unit.Time(small.Draw(t, "delay")), text.Draw(t, "pool")
+			if from := rapid.IntRange(0, i).Draw(t, "cached"); from > 0 && j.Stages[from-1].Tasks == s.Tasks {
+				s.Cached = from
+			}
+		}
 		j.Stages = append(j.Stages, s)
 	}
 	return j
+}
+
+func drawKeep(t *rapid.T) *workload.Keep {
+	small := rapid.Int64Range(0, 1<<20)
+	length := func(what string) unit.Time { return unit.Time(small.Draw(t, what)) }
+	k := &workload.Keep{Ask: unit.Resources{Mem: 1}, Slots: 1 + small.Draw(t, "slots"), Max: 1 + small.Draw(t, "max")}
+	if rapid.Bool().Draw(t, "timed") {
+		k.Start, k.Warm, k.Tail, k.ReadyWait, k.LocalityWait = length("start"), length("warm"), length("tail"), length("ready"), length("wait")
+		k.Ready = rapid.Float64Range(0, 1).Draw(t, "share")
+		k.Batch, k.Pending, k.Every = small.Draw(t, "batch"), small.Draw(t, "pending"), length("every")
+		k.Fair, k.External = rapid.Bool().Draw(t, "fair"), rapid.Bool().Draw(t, "external")
+	}
+	if rapid.Bool().Draw(t, "dynamic") {
+		d := &workload.Dynamic{Initial: rapid.Int64Range(0, k.Max).Draw(t, "initial"), Ratio: rapid.Float64Range(0, 1).Draw(t, "ratio")}
+		d.Min = rapid.Int64Range(0, d.Initial).Draw(t, "min")
+		d.Backlog, d.Sustained, d.Idle, d.CachedIdle = length("backlog"), length("sustained"), length("idle"), length("cached")
+		d.ShuffleIdle = length("shuffle")
+		k.Dynamic = d
+	}
+	return k
 }
 
 func TestManyJobsInGroups(t *testing.T) {
@@ -308,7 +344,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 	fat := ok(10)
 	fat.Name = strings.Repeat("x", maxRow)
-	if err := w.Write(fat); err == nil || !strings.Contains(err.Error(), "bytes") {
+	if err := w.Write(fat); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("a job that is too large: %v", err)
 	}
 	lost := ok(10)
@@ -333,14 +369,16 @@ func TestOtherFiles(t *testing.T) {
 	if err := errors.Join(w.Write([]other{{"a", 1}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	var v3 bytes.Buffer
-	w2 := parq.NewWriter[jobRow](&v3, map[string]string{"yardmaster.format": "3"})
+	var v4 bytes.Buffer
+	w2 := parq.NewWriter[jobRow](&v4, map[string]string{"yardmaster.format": "4"})
 	if err := w2.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var wide bytes.Buffer // a row with more stages than a job can have
-	w3 := parq.NewWriter[jobRow](&wide, map[string]string{"yardmaster.format": "2"})
-	if err := errors.Join(w3.Write([]jobRow{{Stages: make([]stageRow, 1_000_000)}}), w3.Close()); err != nil {
+	w3 := parq.NewWriter[jobRow](&wide, map[string]string{"yardmaster.format": "3"})
+	var row jobRow
+	row.Stages = make([]stageRow, 1_000_000)
+	if err := errors.Join(w3.Write([]jobRow{row}), w3.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -348,7 +386,7 @@ func TestOtherFiles(t *testing.T) {
 		want string
 	}{
 		"another table":   {b.Bytes(), "columns are missing: name, user"},
-		"another version": {v3.Bytes(), `version "3"`},
+		"another version": {v4.Bytes(), `version "4"`},
 		"too wide":        {wide.Bytes(), "a row has 1000000 values"},
 		"empty":           {nil, "empty"},
 		"short":           {[]byte("PAR1"), "too few"},
@@ -368,14 +406,14 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// asVersion1 writes jobs as earlier programs did.
-func asVersion1(t testing.TB, jobs workload.Slice) []byte {
+// asOlder writes jobs as earlier programs did.
+func asOlder(t testing.TB, jobs workload.Slice, version string, without ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := parq.NewWriter[jobRow1](&b, map[string]string{"yardmaster.format": "1"})
+	w := parq.NewWriter[jobRow](&b, map[string]string{"yardmaster.format": version}, without...)
 	for _, j := range jobs {
-		row, _, _ := toRow(j)
-		if err := w.Write([]jobRow1{jobRow1(row)}); err != nil {
+		row := toRow(j)
+		if err := w.Write([]jobRow{row}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -385,8 +423,34 @@ func asVersion1(t testing.TB, jobs workload.Slice) []byte {
 	return b.Bytes()
 }
 
-func TestVersion1(t *testing.T) {
+func asVersion1(t testing.TB, jobs workload.Slice) []byte {
+	return asOlder(t, jobs, "1", "Gangs", "Named", "Executors")
+}
+
+func asVersion2(t testing.TB, jobs workload.Slice) []byte { return asOlder(t, jobs, "2", "Executors") }
+
+func TestEarlierVersions(t *testing.T) {
 	want := sample()
+	for _, j := range want {
+		if k := j.Keep; k != nil {
+			j.Keep = &workload.Keep{Ask: k.Ask, Slots: k.Slots, Max: k.Max}
+		}
+		for i := range j.Stages {
+			s := &j.Stages[i]
+			s.Delay, s.Pool, s.Cached = 0, "", 0
+		}
+	}
+	check := func(version string, file []byte) {
+		t.Helper()
+		got, err := read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, same); d != "" {
+			t.Errorf("version %s: %s", version, d)
+		}
+	}
+	check("2", asVersion2(t, sample()))
 	for _, j := range want {
 		j.AM.Extra = unit.Extra{}
 		if j.Keep != nil {
@@ -396,17 +460,33 @@ func TestVersion1(t *testing.T) {
 			j.Stages[i].Ask.Extra, j.Stages[i].Gang = unit.Extra{}, 0
 		}
 	}
-	got, err := read(asVersion1(t, sample()))
-	if err != nil {
-		t.Fatal(err)
+	check("1", asVersion1(t, sample()))
+	if _, err := read(asOlder(t, sample(), "3", "Executors")); err == nil ||
+		!strings.Contains(err.Error(), `reads version "2"`) {
+		t.Errorf("columns of version 2 in a file of version 3: %v", err)
 	}
-	if d := cmp.Diff(want, got, same); d != "" {
-		t.Error(d)
+}
+
+func TestExecutorsOfTheFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*jobRow)
+		want string
+	}{
+		"keeps none":       {func(r *jobRow) { r.Keep, r.Named = nil, nil }, "keeps no containers"},
+		"too few stages":   {func(r *jobRow) { r.Executors.Stages = r.Executors.Stages[:1] }, "1 entries for 2 stages"},
+		"a negative time":  {func(r *jobRow) { r.Executors.Warm = -1 }, "warming up takes"},
+		"caches the later": {func(r *jobRow) { r.Executors.Stages[0].Cached = 2 }, "what stage 1 cached"},
+	} {
+		row := toRow(sample()[3])
+		c.edit(&row)
+		if _, err := fromRow(&row); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }
 
 func TestNamedResourcesOfTheFile(t *testing.T) {
-	good, _, _ := toRow(sample()[1])
+	good := toRow(sample()[1])
 	for name, c := range map[string]struct {
 		edit func(*jobRow)
 		want string

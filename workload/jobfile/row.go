@@ -24,27 +24,11 @@ type (
 		Stages   []stageRow   `parquet:"stages,list"`
 		Keep     *keepRow     `parquet:"keep,optional"`
 		Observed *observedRow `parquet:"observed,optional"`
-		Gangs    []int64      `parquet:"gangs,list"` // by stage; empty: no gangs
-		Named    []namedRow   `parquet:"named,list"`
-	}
-	// jobRow1 is a row of version 1, without the columns that came later.
-	jobRow1 struct {
-		ID       string       `parquet:"id"`
-		Name     string       `parquet:"name"`
-		User     string       `parquet:"user"`
-		Queue    string       `parquet:"queue"`
-		Class    string       `parquet:"class"`
-		Submit   int64        `parquet:"submit_us"`
-		Priority int64        `parquet:"priority"`
-		Deadline int64        `parquet:"deadline_us"`
-		AMMem    int64        `parquet:"master_mem_mib"`
-		AMCores  int64        `parquet:"master_cores"`
-		AMStart  int64        `parquet:"master_start_us"`
-		Stages   []stageRow   `parquet:"stages,list"`
-		Keep     *keepRow     `parquet:"keep,optional"`
-		Observed *observedRow `parquet:"observed,optional"`
-		Gangs    []int64      `parquet:"-"`
-		Named    []namedRow   `parquet:"-"`
+		// Since version 2.
+		Gangs []int64    `parquet:"gangs,list"` // by stage; empty: no gangs
+		Named []namedRow `parquet:"named,list"`
+		// Since version 3.
+		Executors *executorsRow `parquet:"executors,optional"`
 	}
 	stageRow struct {
 		Name   string    `parquet:"name"`
@@ -102,9 +86,41 @@ const (
 	ofKept = -2
 )
 
-// toRow also estimates the row's size in bytes and counts the elements of its inner lists.
-func toRow(j *workload.Job) (row jobRow, size, listed int) {
-	row = jobRow{
+// sizeOf estimates the size of a job's row in bytes, and counts the elements of its stages' lists and its named resources.
+func sizeOf(j *workload.Job) (size, listed, named int) {
+	size = 320 + len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue) + len(j.Class)
+	name := func(x unit.Extra) {
+		for name := range x.All() {
+			size += 16 + len(name)
+			named++
+		}
+	}
+	name(j.AM.Extra)
+	if j.Keep != nil {
+		name(j.Keep.Ask.Extra)
+	}
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		name(s.Ask.Extra)
+		size += 200 + len(s.Name) + len(s.Pool) + 8*len(s.Length.Values) + 20*len(s.After)
+		listed += max(len(s.Length.Values), len(s.After))
+		if h := s.Hosts; h != nil {
+			for _, n := range h.Names {
+				size += 4 + len(n)
+			}
+			n := len(h.Of)
+			for _, of := range h.Of {
+				n += len(of)
+			}
+			size += 4 * n
+			listed += len(h.Names) + n
+		}
+	}
+	return size, listed, named
+}
+
+func toRow(j *workload.Job) jobRow {
+	row := jobRow{
 		ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, Class: j.Class,
 		Submit: int64(j.Submit), Priority: int64(j.Priority), Deadline: int64(j.Deadline),
 		AMMem: j.AM.Mem, AMCores: j.AM.Cores, AMStart: int64(j.AMStart),
@@ -113,13 +129,12 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 	name := func(stage int, x unit.Extra) {
 		for name, n := range x.All() {
 			row.Named = append(row.Named, namedRow{int32(stage), name, n})
-			size += 16 + len(name)
 		}
 	}
 	name(ofAM, j.AM.Extra)
-	size += 160 + len(j.ID) + len(j.Name) + len(j.User) + len(j.Queue) + len(j.Class)
 	if k := j.Keep; k != nil {
 		row.Keep = &keepRow{k.Ask.Mem, k.Ask.Cores, k.Slots, k.Max}
+		row.Executors = toExecutors(j)
 		name(ofKept, k.Ask.Extra)
 	}
 	if o := j.Observed; o != nil {
@@ -139,18 +154,12 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 		for _, e := range s.After {
 			r.After = append(r.After, edgeRow{int32(e.From), int64(e.Shuffle), e.SlowStart})
 		}
-		longest := max(len(l.Values), len(s.After))
 		if h := s.Hosts; h != nil {
 			r.Hosts = &hostsRow{Names: h.Names, Counts: make([]int32, len(h.Of))}
 			for k, of := range h.Of {
 				r.Hosts.Counts[k] = int32(len(of))
 				r.Hosts.Of = append(r.Hosts.Of, of...)
 			}
-			for _, n := range h.Names {
-				size += 4 + len(n)
-			}
-			size += 4 * (len(r.Hosts.Counts) + len(r.Hosts.Of))
-			longest += len(r.Hosts.Names) + len(r.Hosts.Counts) + len(r.Hosts.Of)
 		}
 		if s.Gang > 1 && row.Gangs == nil {
 			row.Gangs = make([]int64, len(j.Stages))
@@ -160,10 +169,8 @@ func toRow(j *workload.Job) (row jobRow, size, listed int) {
 		}
 		name(i, s.Ask.Extra)
 		row.Stages[i] = r
-		size += 160 + len(s.Name) + 8*len(l.Values) + 20*len(s.After)
-		listed += longest
 	}
-	return row, size, listed
+	return row
 }
 
 // fromRow copies, so that the job stays valid when the row's memory is reused.
@@ -193,6 +200,11 @@ func fromRow(row *jobRow) (*workload.Job, error) {
 	}
 	for _, n := range row.Named {
 		if err := n.addTo(j); err != nil {
+			return nil, fmt.Errorf("job %s: %w", row.ID, err)
+		}
+	}
+	if row.Executors != nil {
+		if err := row.Executors.addTo(j); err != nil {
 			return nil, fmt.Errorf("job %s: %w", row.ID, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/sls"
 	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/workload/table"
 )
 
 // Names of the formats.
@@ -28,6 +29,7 @@ const (
 	SLS     = "sls"
 	Synth   = "synth"
 	Google  = "google"
+	Table   = "table"
 )
 
 // Format is a workload format.
@@ -53,6 +55,7 @@ var BuiltIn = Formats{
 	{Name: Rumen, About: "Rumen job trace, JSON", Sniff: rumen.Sniff, open: openRumen},
 	{Name: Synth, About: "SYNTH description of the Scheduler Load Simulator, JSON", Sniff: sls.SniffSynth, open: openSynth},
 	{Name: SLS, About: "job trace of the Scheduler Load Simulator, JSON", Sniff: sls.Sniff, open: openSLS},
+	{Name: Table, About: "a table of jobs: CSV or sacct's output with a header, Parquet of any writer", Sniff: table.Sniff, open: openTable},
 }
 
 // find finds a format by name.
@@ -103,6 +106,32 @@ func openParquet(w *Workload, files []*given, _ Options) error {
 	}
 	w.src = Merged(all...)
 	return nil
+}
+
+func openTable(w *Workload, files []*given, opt Options) error {
+	r := table.New(opt.Table)
+	for _, g := range files {
+		if err := addTable(r, g); err != nil {
+			return err
+		}
+	}
+	w.readers, w.src = []workload.Source{r}, r
+	return r.End()
+}
+
+func addTable(r *table.Reader, g *given) error {
+	f, err := g.take()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read-only
+	if prefix, _ := f.Peek(4); string(prefix) != "PAR1" {
+		return r.AddText(f)
+	}
+	if !regular(g.path) || f.Gzipped {
+		return fmt.Errorf("%s is Parquet, which is read from its end: name a file on disk that is not gzipped", g.path)
+	}
+	return r.AddParquet(g.path)
 }
 
 func openSWIM(w *Workload, files []*given, opt Options) error {
@@ -220,6 +249,8 @@ func otherwise(prefix []byte) string {
 		return "describes a cluster (Rumen topology), not a workload: give it with --cluster"
 	case sls.SniffNodes(prefix), keys["rack"]:
 		return "describes a cluster (SLS nodes), not a workload: give it with --cluster"
+	case keys["Event"]:
+		return "is a Spark event log: make a workload of it with yardmaster import spark"
 	case bytes.HasPrefix(text, []byte("<?xml")), bytes.HasPrefix(text, []byte("<configuration")), bytes.HasPrefix(text, []byte("<allocations")):
 		return "is XML, perhaps a scheduler's configuration, not a workload: give it with --scheduler"
 	}

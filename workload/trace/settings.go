@@ -2,11 +2,13 @@ package trace
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload/rumen"
 	"github.com/yardmaster/yardmaster/workload/swim"
+	"github.com/yardmaster/yardmaster/workload/table"
 )
 
 // Settings are the user-visible options: how traces are read, and defaults for what they lack.
@@ -32,9 +34,11 @@ func Settings() []setting.Of[Options] {
 				return strconv.Itoa(n)
 			}),
 		setting.List("queues", "", "NAMES", "reassign the users of any workload to these queues, separated by commas", func(o *Options) *[]string { return &o.Queues }),
-		setting.Container("container", "", "what a task asks for: memory,cores", func(o *Options) *unit.Resources { return &o.SWIM.Ask }).On(SWIM, Rumen, SLS),
+		setting.Container("container", "", "what a task asks for: memory,cores", func(o *Options) *unit.Resources { return &o.SWIM.Ask }).On(SWIM, Rumen, SLS, Table),
 		setting.Container("am", "", "container of a job's AM: memory,cores; 0,0: none", func(o *Options) *unit.Resources { return &o.SWIM.AM }).On(SWIM, Rumen, SLS, Synth),
-		setting.Yes("drop-failed", "", "leave out jobs that failed or were killed on the real cluster", func(o *Options) *bool { return &o.Rumen.DropFailed }).On(Rumen, Google),
+		setting.Yes("drop-failed", "", "leave out jobs that failed or were killed on the real cluster", func(o *Options) *bool { return &o.Rumen.DropFailed }).On(Rumen, Google, Table),
+		setting.List("columns", "", "ROLE=COLUMN,...", "what the columns of a table are (user=Owner); others are found by their names. Roles: "+
+			strings.Join(table.Roles(), ", ")+", or a resource such as nvidia.com/gpu", func(o *Options) *[]string { return &o.Table.Columns }).On(Table),
 		setting.Yes("retried", "", "include Rumen attempts that ended before the successful one began in a task's length", func(o *Options) *bool { return &o.Rumen.Retried }).On(Rumen),
 		setting.Yes("other-tasks", "", "also simulate the set-up and clean-up tasks of Rumen jobs", func(o *Options) *bool { return &o.Rumen.Others }).On(Rumen),
 		setting.Value("missing", "", "HOW", "length of Rumen tasks without a successful attempt: mean (of the stage), observed (their longest attempt) or drop",
@@ -46,7 +50,8 @@ func Settings() []setting.Of[Options] {
 // ForAll copies the options common to all traces into each reader's own. noAM: jobs have no AM, unless its size is set.
 func (o Options) ForAll(noAM bool) Options {
 	plain := Defaults().SWIM
-	o.Google.FinishedOnly = o.Rumen.DropFailed
+	o.Google.FinishedOnly, o.Table.FinishedOnly = o.Rumen.DropFailed, o.Rumen.DropFailed
+	o.Table.Ask = o.SWIM.Ask
 	if o.SWIM.Ask != plain.Ask {
 		o.Rumen.Ask, o.SLS.Ask = o.SWIM.Ask, o.SWIM.Ask
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/yardmaster/yardmaster/workload/sls"
 	"github.com/yardmaster/yardmaster/workload/swim"
 	"github.com/yardmaster/yardmaster/workload/synth"
+	"github.com/yardmaster/yardmaster/workload/table"
 )
 
 // Options carries what each format needs beyond its files. Start from Defaults.
@@ -30,6 +31,7 @@ type Options struct {
 	SLS    sls.Options
 	Synth  sls.SynthOptions
 	Google google.Options
+	Table  table.Options
 	// Users and Queues override the users and queues of the files (see Deal). 0 and empty: as in the files, or the SWIM
 	// model's for files of that format, which have neither.
 	Users  int

@@ -552,6 +552,20 @@ func (s *scheduler) TaskEnded(c *rm.Container, priority int32, start, now unit.T
 	s.Order.Ended(&s.event)
 }
 
+// TaskRedone corrects the view; the order learns of it with the next change, as in ideal time.
+func (s *scheduler) TaskRedone(r *rm.App, priority int32) {
+	a := s.apps[r.Index]
+	if a == nil || a.rm != r {
+		return // it has left
+	}
+	st := &a.job.Stages[a.stage(priority)]
+	st.Worked -= st.Worked / unit.Time(st.Done) // the mean stays
+	st.Done--
+	st.Pending++
+	st.Later++
+	a.job.Done--
+}
+
 // Every is a second for an order that preempts.
 func (s *scheduler) Every() unit.Time {
 	if s.preemptor == nil {
@@ -577,9 +591,13 @@ func (s *scheduler) Round(now unit.Time) (notice rm.Notice) {
 // preempt preempts what is claimed, last allocated first, and appends it. Containers whose work has ended are about to leave anyway.
 func (s *scheduler) preempt(claim *policy.Claim, now unit.Time, to []*rm.Container) []*rm.Container {
 	a := s.apps[claim.Job.Index]
+	stage := claim.Stage
+	if a.rm.Keeps != 0 && stage >= 0 {
+		stage = policy.KeptStage // its tasks hold nothing of their own
+	}
 	var list []*rm.Container
 	for _, c := range a.live {
-		if a.stage(c.Priority) == claim.Stage && c.End == policy.Taken && (claim.Node == nil || claim.Node.Index == c.Node.Index) {
+		if a.stage(c.Priority) == stage && c.End == policy.Taken && (claim.Node == nil || claim.Node.Index == c.Node.Index) {
 			list = append(list, c)
 		}
 	}

@@ -80,5 +80,8 @@ func (q *Queue) refill() {
 	}
 }
 
+// Last is the instant of the event popped last.
+func (q *Queue) Last() unit.Time { return q.last }
+
 // Len is the number of queued events.
 func (q *Queue) Len() int { return q.n }
