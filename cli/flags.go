@@ -98,7 +98,7 @@ type scenarioFlags struct {
 	flags []*typed
 }
 
-var sectionHeading = map[string]string{"": inScenario, "model": inModel, "trace": inTraces, "yarn": inClock, "steering": inSteering}
+var sectionHeading = map[string]string{"": inScenario, "model": inModel, "trace": inTraces, "yarn": inClock, "kubernetes": inKube, "steering": inSteering}
 
 // add gives a command the flags of all settings that want selects.
 func (f *scenarioFlags) add(cmd *cobra.Command, want func(*scenario.Setting) bool) {

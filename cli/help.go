@@ -25,13 +25,14 @@ const (
 	inScenario = "Scenario"
 	inModel    = "Model of the cluster"
 	inClock    = "YARN clock"
+	inKube     = "Kubernetes clock"
 	inSteering = "Steering"
 	inTraces   = "Trace defaults"
 	inOutput   = "Output"
 	inFlags    = "Flags"
 )
 
-var helpOrder = []string{inCluster, inPolicy, inSource, inLogin, inScenario, inModel, inClock, inSteering, inTraces, inOutput, inFlags}
+var helpOrder = []string{inCluster, inPolicy, inSource, inLogin, inScenario, inModel, inClock, inKube, inSteering, inTraces, inOutput, inFlags}
 
 func setGroup(fs *pflag.FlagSet, heading string, names ...string) {
 	for _, name := range names {

@@ -30,7 +30,7 @@ func newImport(known *scenario.Catalogue) *cobra.Command {
 		Use:   "import FORMAT FILE... -o JOBS.parquet",
 		Short: "Convert a trace into the common format",
 		Args: func(cmd *cobra.Command, args []string) error {
-			names := append(formatWords(known).names(), "auto")
+			names := append(formatWords(known).names(), "csv", "parquet", "auto")
 			help := "See \"" + cmd.CommandPath() + " --help\"."
 			if len(args) == 0 {
 				return misuse(help, "import: the format is missing; it is one of %s", strings.Join(names, ", "))
@@ -50,7 +50,7 @@ func newImport(known *scenario.Catalogue) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return append(formatWords(known), "auto\tdetect the format from the contents of the files"), cobra.ShellCompDirectiveNoFileComp
+			return append(formatWords(known), "csv\tthe same as table", "parquet\tthe same as table", "auto\tdetect the format from the contents of the files"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := known.Default()
@@ -66,7 +66,7 @@ func newImport(known *scenario.Catalogue) *cobra.Command {
 	flags.add(cmd, func(t *scenario.Setting) bool { return t.In == "trace" })
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the jobs to `FILE`")
 	setGroup(cmd.Flags(), inOutput, "output")
-	cmd.AddCommand(newImportYarn())
+	cmd.AddCommand(newImportYarn(), newImportSpark(), newImportKube(), newImportPrometheus())
 	return cmd
 }
 
@@ -79,7 +79,11 @@ func formatWords(known *scenario.Catalogue) words {
 func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths []string, file string) error {
 	ctx := cmd.Context()
 	opt := s.TraceOptions()
-	if format != "auto" {
+	switch format {
+	case "auto":
+	case "csv", trace.Parquet: // a workload file needs no import
+		opt.Format = trace.Table
+	default:
 		opt.Format = format
 	}
 	w, err := trace.Open(paths, opt)
@@ -115,12 +119,9 @@ func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths [
 			if err := ctx.Err(); err != nil {
 				return errors.New("stopped before the end: nothing was written")
 			}
-			if err := jw.Write(j); err != nil {
+			if err := sum.write(jw, j); err != nil {
 				return err
 			}
-			sum.jobs++
-			sum.tasks += j.Tasks()
-			sum.last = max(sum.last, j.Submit)
 			if sum.jobs%1000 == 0 {
 				line.Set(-1, count(sum.jobs)+" jobs")
 			}
@@ -135,7 +136,7 @@ func importTrace(cmd *cobra.Command, s scenario.Scenario, format string, paths [
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	sum.show(cmd.OutOrStdout(), w, file)
+	sum.show(cmd.OutOrStdout(), w.Notes(), w.Assumptions(), file)
 	return nil
 }
 
@@ -158,11 +159,19 @@ type importSum struct {
 	last        unit.Time
 }
 
-func (s importSum) show(out io.Writer, w *trace.Workload, file string) {
+// write writes a job and counts it.
+func (s *importSum) write(w *jobfile.Writer, j *workload.Job) error {
+	s.jobs++
+	s.tasks += j.Tasks()
+	s.last = max(s.last, j.Submit)
+	return w.Write(j)
+}
+
+func (s *importSum) show(out io.Writer, notes []workload.Note, assumed []string, file string) {
 	ink := term.InkFor(os.Stdout)
 	fmt.Fprintf(out, "%s: %s, %s, submitted over %v\n", file, unit.Count(s.jobs, "job"), unit.Count(s.tasks, "task"), s.last)
-	showList(out, "Read", noteLines(w.Notes()), ink)
-	showGround(out, w.Assumptions(), nil, ink)
+	showList(out, "Read", noteLines(notes), ink)
+	showGround(out, assumed, nil, ink)
 }
 
 // noteLines are notes with their numbers of records.

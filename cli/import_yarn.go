@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,8 @@ type yarnFlags struct {
 	login
 	history, webhdfs []string
 	doneDir, jhist   string
+	sparkLogs        string
+	endpoint         string // of s3://
 	since, until     string
 	running          bool
 	rate             float64
@@ -48,10 +51,14 @@ func newImportYarn() *cobra.Command {
 				return misuse(help, "import yarn: %q is not a flag", args[0])
 			case len(f.rm) == 0 && len(f.history) == 0 && f.jhist == "":
 				return misuse(help, "import yarn: no source: give --rm URL, --history URL or --jhist DIR")
-			case f.jhist != "" && len(f.webhdfs) > 0:
+			case f.jhist != "" && len(f.webhdfs) > 0 && !isHDFS(f.sparkLogs):
 				return misuse(help, "import yarn: --jhist and --webhdfs both say where history files are: give one")
-			case len(f.webhdfs) > 0 && f.doneDir == "" && len(f.history) == 0:
+			case len(f.webhdfs) > 0 && f.doneDir == "" && len(f.history) == 0 && !isHDFS(f.sparkLogs):
 				return misuse(help, "import yarn: --webhdfs needs --history, which knows where the files are, or --done-dir")
+			case f.sparkLogs != "" && len(f.rm) == 0:
+				return misuse(help, "import yarn: --spark-logs needs --rm, which knows whose applications they are; yardmaster import spark reads logs alone")
+			case isHDFS(f.sparkLogs) && len(f.webhdfs) == 0:
+				return misuse(help, "import yarn: --spark-logs %s needs --webhdfs, to read it", f.sparkLogs)
 			case len(f.history) > 1:
 				return misuse(help, "import yarn: there is one history server, not %d", len(f.history))
 			case f.running && f.until != "":
@@ -80,18 +87,20 @@ func newImportYarn() *cobra.Command {
 	fs.StringSliceVar(&f.webhdfs, "webhdfs", nil, "web `URL` of the NameNode, to read history files from HDFS; several separated by commas")
 	fs.StringVar(&f.doneDir, "done-dir", "", "`PATH` of finished history files in HDFS; default: as the history server reports (mapreduce.jobhistory.done-dir)")
 	fs.StringVar(&f.jhist, "jhist", "", "read history files from the local folder `DIR`")
+	fs.StringVar(&f.sparkLogs, "spark-logs", "", "simulate Spark applications stage by stage, from event logs in the `FOLDER`, hdfs:///PATH (through --webhdfs), s3://BUCKET/PREFIX, or the URL of a Spark history server")
+	fs.StringVar(&f.endpoint, "s3-endpoint", "", "`URL` of the store, for s3://BUCKET/PREFIX; default: Amazon's")
 	fs.StringVar(&f.since, "since", "7d", "applications that finished within this `TIME` before now, or from a day or time on (2026-11-01, 2026-11-01T14:30); all: without limit")
 	fs.StringVar(&f.until, "until", "", "leave out what finished after this `TIME` before now, after the end of a day (2026-11-07), or after a time (2026-11-07T14:30)")
 	fs.BoolVar(&f.running, "running", false, "include applications that are running, with what they have held so far")
 	f.addTimeout(cmd, 0, "give up after this `TIME` (default: no limit)")
 	f.addWho(cmd)
 	fs.Float64Var(&f.rate, "rm-rate", 2, "at most `N` requests a second to the ResourceManager")
-	fs.IntVar(&f.parallel, "parallel", 4, "read `N` history files at a time")
+	fs.IntVar(&f.parallel, "parallel", 4, "read `N` history files, or ask the history server for `N` jobs, at a time")
 	fs.BoolVar(&f.noConf, "no-job-conf", false, "do not read the jobs' configurations (300 KB each): the size of AMs and the slow-start are assumed")
 	fs.BoolVar(&f.anonymise, "anonymise", false, "replace the names of users, queues, jobs and hosts by pseudonyms")
 	fs.StringVar(&f.salt, "salt", "", "`TEXT` from which pseudonyms are made; the same salt gives the same names. Default: drawn once and kept")
 	fs.StringVarP(&f.output, "output", "o", "", "write into the folder `DIR`, or beside the workload DIR/NAME.parquet")
-	setGroup(fs, inSource, "rm", "history", "webhdfs", "done-dir", "jhist", "since", "until", "running", "timeout")
+	setGroup(fs, inSource, "rm", "history", "webhdfs", "done-dir", "jhist", "spark-logs", "s3-endpoint", "since", "until", "running", "timeout")
 	setGroup(fs, inOutput, "anonymise", "salt", "output")
 	return cmd
 }
@@ -143,13 +152,16 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 			return fmt.Errorf("--jhist %s: there is no such folder", f.jhist)
 		}
 		o.Files = history.Local(f.jhist)
-	case len(f.webhdfs) > 0:
+	case len(f.webhdfs) > 0 && (o.History || f.doneDir != ""):
 		if f.doneDir == "" {
 			if f.doneDir, err = history.DoneDir(ctx, o.Client); err != nil {
 				return err
 			}
 		}
 		o.Files, o.Check = history.WebHDFS(o.Client.Files(), f.doneDir), o.History
+	}
+	if o.Logs, err = f.logs(o.Client); err != nil {
+		return err
 	}
 	line := term.NewProgress(os.Stderr, "importing")
 	if line.Active() {
@@ -172,11 +184,37 @@ func importYarn(cmd *cobra.Command, f *yarnFlags) error {
 	return nil
 }
 
+func isHDFS(place string) bool {
+	return strings.HasPrefix(place, "hdfs://") || strings.HasPrefix(place, "webhdfs://")
+}
+
+// logs is the folder of Spark event logs; nil: none.
+func (f *yarnFlags) logs(c *rest.Client) (history.Folder, error) {
+	if isHDFS(f.sparkLogs) {
+		u, err := url.Parse(f.sparkLogs)
+		if err != nil || u.Path == "" || u.Path == "/" || u.User != nil {
+			return nil, fmt.Errorf("--spark-logs %s: it looks like hdfs:///spark-logs", f.sparkLogs)
+		}
+		return history.WebHDFS(c.Files(), u.Path), nil
+	}
+	if f.sparkLogs == "" {
+		return nil, nil
+	}
+	if st, err := os.Stat(f.sparkLogs); !strings.Contains(f.sparkLogs, "://") && (err != nil || !st.IsDir()) {
+		return nil, fmt.Errorf("--spark-logs %s: there is no such folder", f.sparkLogs)
+	}
+	src, err := (&sparkFlags{endpoint: f.endpoint}).source(f.sparkLogs)
+	return history.Logs(src, f.sparkLogs), err
+}
+
 // source names the servers and folders, for the file.
 func (f *yarnFlags) source() string {
 	parts := slices.Concat(f.rm, f.history, f.webhdfs)
 	if f.jhist != "" {
 		parts = append(parts, f.jhist)
+	}
+	if f.sparkLogs != "" {
+		parts = append(parts, f.sparkLogs)
 	}
 	return strings.Join(parts, " ")
 }
@@ -216,7 +254,7 @@ func writeScenario(ctx context.Context, o *history.Options, sum *history.Summary
 	}
 	s := scenario.Default()
 	s.Workload, s.Cluster = []string{o.Jobs}, history.ClusterFile
-	s.Yarn.Clock = scenario.Hadoop
+	s.Clock = scenario.Hadoop
 	for _, file := range append(slices.Clone(sum.Files), sum.Kept...) {
 		switch name := filepath.Base(file); name {
 		case history.CapacityFile, history.FairFile:

@@ -48,7 +48,7 @@ func newPlan(known *scenario.Catalogue) *cobra.Command {
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool {
-		return t.In == "trace" || t.In == "" && !slices.Contains([]string{"scheduler", "place", "seeds", "set", "variant"}, t.Name) || t.Name == "network" || t.Name == "start-up"
+		return t.In == "trace" || t.In == "" && !slices.Contains([]string{"scheduler", "place", "seeds", "set", "variant", "clock"}, t.Name) || t.Name == "network" || t.Name == "start-up"
 	})
 	fs := cmd.Flags()
 	fs.StringVar(&p.settings.Planner, "planner", plan.JobPacker, "`PLANNER`: jobpacker (circuits for large shuffles) or corral (maps and reduces in the same racks)")

@@ -36,7 +36,7 @@ func newRoot(known *scenario.Catalogue) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(showUsage)
 	root.SetHelpFunc(help)
-	root.AddCommand(newDemo(known), newImport(known), newSimulate(known), newCompare(known), newTune(known), newSweep(known), newSize(known), newPlan(known), newYarn(known), newSchedulers(known), newBench(), newVersion(), newMan())
+	root.AddCommand(newDemo(known), newImport(known), newSimulate(known), newCompare(known), newTune(known), newSweep(known), newSize(known), newPlan(known), newSpark(known), newYarn(known), newSchedulers(known), newBench(), newVersion(), newMan())
 	root.Flags().BoolVar(&version, "version", false, "print the version and build")
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -102,11 +102,12 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 		return err
 	}
 	defer files.discard()
-	var lines bytes.Buffer
 	setup.Workload.InMemory = cmp.Or(setup.Workload.InMemory, oneRun)
 	plan := whatif.Plan{Variants: setup.Runs(), Pictures: out.report != ""}
+	var decisions *bufio.Writer
 	if log != "" {
-		plan.Variants[0].SteerLog = &lines
+		decisions = bufio.NewWriterSize(files["steer-log"].f, 1<<16)
+		plan.Variants[0].SteerLog = lenient{decisions}
 	}
 	plan.Variants[0].Why = why
 	if folder != nil {
@@ -134,7 +135,7 @@ func simulate(cmd *cobra.Command, s scenario.Scenario, out output, dir, log stri
 	}
 	err = errors.Join(err, writeFolder(folder, dir, run),
 		writeReport(files["report"], "One run under "+run.Scenario.Scheduler, run.Scenario.Command, setup, c),
-		watch.write(files["timing"], run.Events), writeSteerLog(files["steer-log"], &lines))
+		watch.write(files["timing"], run.Events), writeSteerLog(files["steer-log"], decisions))
 	switch {
 	case err != nil:
 		return err
@@ -171,9 +172,17 @@ func noteNoEffect(w io.Writer, r *result.Run) {
 	}
 }
 
-// writeSteerLog writes the decisions of a steering policy, if requested.
-func writeSteerLog(to *outFile, lines *bytes.Buffer) error {
-	if err := to.write(func(w io.Writer) error { _, err := lines.WriteTo(w); return err }); err != nil {
+// lenient takes everything: a log that cannot be written fails at its end, when the results have been shown.
+type lenient struct{ *bufio.Writer }
+
+func (l lenient) Write(b []byte) (int, error) {
+	_, _ = l.Writer.Write(b) // Flush returns the error
+	return len(b), nil
+}
+
+// writeSteerLog completes the decisions of a steering policy, if requested. They are written as they are made: a month has millions.
+func writeSteerLog(to *outFile, decisions *bufio.Writer) error {
+	if err := to.write(func(io.Writer) error { return decisions.Flush() }); err != nil {
 		return fmt.Errorf("steer-log: %w", err)
 	}
 	return nil

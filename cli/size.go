@@ -51,7 +51,7 @@ func newSize(known *scenario.Catalogue) *cobra.Command {
 		},
 	}
 	flags.add(cmd, func(t *scenario.Setting) bool {
-		return t.In != "yarn" && t.In != "steering" && t.Name != "variant" && t.Name != "place"
+		return t.Name != "clock" && t.In != "yarn" && t.In != "kubernetes" && t.In != "steering" && t.Name != "variant" && t.Name != "place"
 	})
 	fs := cmd.Flags()
 	fs.Float64Var(&own.budget, "budget", 0, "what all machines may cost, in the currency of the cluster file; 0: as much as its machines")

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/internal/build"
+	"github.com/yardmaster/yardmaster/internal/securefile"
 	"github.com/yardmaster/yardmaster/internal/term"
 	"github.com/yardmaster/yardmaster/scenario"
 	"github.com/yardmaster/yardmaster/whatif/tune"
@@ -33,7 +34,7 @@ func newSweep(known *scenario.Catalogue) *cobra.Command {
 		own   sweepFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "sweep [SCENARIO.yaml | DIR] | --merge FILE.jsonl...",
+		Use:   "sweep [SCENARIO.yaml | DIR] | --merge FILE.jsonl... | --merge DIR",
 		Short: "Run a design of scheduler settings, whole or in shards",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if own.merge && len(args) > 0 {
@@ -59,23 +60,23 @@ func newSweep(known *scenario.Catalogue) *cobra.Command {
 	own.add(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&own.random, "random", 0, "draw `N` points at random with --seed, instead of every combination of values")
-	fs.StringVar(&own.shard, "shard", "1/1", "run only part `I/N` of the points")
-	fs.BoolVar(&own.merge, "merge", false, "join the files of all shards; the result is that of an unsharded sweep, byte for byte")
+	fs.StringVar(&own.shard, "shard", "1/1", "run only part `I/N` of the points, I counted from 1 or from 0: 0/N and N/N are the same part")
+	fs.BoolVar(&own.merge, "merge", false, "join the files of all shards, or those in DIR; the result is that of an unsharded sweep, byte for byte")
 	setGroup(fs, inPolicy, "random", "shard", "merge")
 	fs.StringVarP(&own.out, "out", "o", "", "write the points to `FILE.jsonl` (default: standard output, without the table)")
 	setGroup(fs, inOutput, "out")
 	return cmd
 }
 
-// parseShard reads I/N.
+// parseShard reads I/N. Some engines count their tasks from 1, others from 0.
 func parseShard(text string) (shard, of int, err error) {
 	i, n, _ := strings.Cut(text, "/")
 	shard, err = strconv.Atoi(i)
 	of, errOf := strconv.Atoi(n)
-	if err != nil || errOf != nil || shard < 1 || shard > of {
-		return 0, 0, misuse("", "--shard %s: want I/N, such as 1/4, with I from 1 to N", text)
+	if err != nil || errOf != nil || of < 1 || shard < 0 || shard > of {
+		return 0, 0, misuse("", "--shard %s: want I/N, such as 1/4, with I from 1 to N, or from 0 to N-1", text)
 	}
-	return shard - 1, of, nil
+	return (shard - 1 + of) % of, of, nil
 }
 
 func runSweep(cmd *cobra.Command, s scenario.Scenario, own *sweepFlags) error {
@@ -103,13 +104,17 @@ func runSweep(cmd *cobra.Command, s scenario.Scenario, own *sweepFlags) error {
 	if err != nil {
 		return err
 	}
+	inputs, err := s.Inputs()
+	if err != nil {
+		return err
+	}
 	files, err := prepareAll(cmd.Context(), [2]string{"out", own.out})
 	if err != nil {
 		return err
 	}
 	defer files.discard()
 	command := s.Command("sweep") + typedAgain(cmd, "over", "random")
-	head := tune.Header{Tool: "yardmaster", Version: build.Version(), Command: command, Points: points}
+	head := tune.Header{Tool: "yardmaster", Version: build.Version(), Command: command, Inputs: inputs, Points: points}
 	line := term.NewProgress(os.Stderr, "sweeping")
 	return own.write(cmd, files["out"], func(w io.Writer) ([]tune.Row, error) {
 		defer line.End()
@@ -183,21 +188,42 @@ func settingsOf(r tune.Ranked) string {
 	return strings.Join(r.Changes, " ")
 }
 
+// shards are the files in a folder that others may write to.
+func shards(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // what cannot be read is missing then
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".jsonl" {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	return names
+}
+
+func openShared(path string) (*os.File, error) { return securefile.OpenRegular(path, os.O_RDONLY, 0) }
+
 func mergeSweep(cmd *cobra.Command, paths []string, own *sweepFlags) error {
 	if len(own.over) > 0 || own.random != 0 || own.shard != "1/1" {
 		return misuse("Leave out --over, --random and --shard.", "--merge joins what other commands have run")
 	}
 	readers := map[string]io.Reader{}
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
+		names, open := []string{path}, os.Open
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			if names, open = shards(path), openShared; len(names) == 0 {
+				return fmt.Errorf("there is no .jsonl file in %s: name the folder of the shards' files", path)
+			}
 		}
-		defer f.Close()
-		readers[path] = f
-	}
-	if len(readers) != len(paths) || slices.Contains(paths, own.out) {
-		return errors.New("a file is named twice: name the file of each shard once, and another one with --out")
+		for _, name := range names {
+			f, err := open(name)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if readers[name] != nil || name == own.out {
+				return fmt.Errorf("%s is named twice: name the file of each shard once, and another one with --out", name)
+			}
+			readers[name] = f
+		}
 	}
 	to, err := prepareAll(cmd.Context(), [2]string{"out", own.out})
 	if err != nil {

@@ -111,7 +111,7 @@ func Paired(base, other []float64) Difference {
 //
 // A busy seed that scales both figures equally leaves every l[i] unchanged, so it does not widen the interval. The
 // logarithm keeps the interval above 0 and makes it symmetric in the choice of base. Of the intervals tried (see
-// docs/comparing.md), its coverage is nearest to 95 %. Sources: Tukey (1958); Miller, "The jackknife: a
+// docs/comparing-reference.md), its coverage is nearest to 95 %. Sources: Tukey (1958); Miller, "The jackknife: a
 // review" (Biometrika, 1974); Cochran, Sampling Techniques, chapter 6, for what it replaces.
 //
 // Where the logarithm does not exist, because all but one of the b are 0, the jackknife is taken on r itself. There is no

@@ -103,7 +103,7 @@ func coverage(draw func(g *rand.Rand, cv, noise float64) (a, b float64), n int, 
 	return float64(hit) / float64(times)
 }
 
-// TestCoverage holds the interval to what docs/comparing.md says of it: nominally 95 %, never below 90 % in these worlds. With -v it
+// TestCoverage holds the interval to what docs/comparing-reference.md says of it: nominally 95 %, never below 90 % in these worlds. With -v it
 // prints the table behind it.
 func TestCoverage(t *testing.T) {
 	const times = 1500

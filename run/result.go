@@ -26,7 +26,7 @@ func Result(ctx context.Context, s Spec) (*Record, error) {
 	}
 	defer closeSource(src)
 	assumptions := slices.Concat(Describe(src).Assumed, s.Assumptions)
-	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem, Named: s.Cluster.Total().Extra, Containers: s.Cluster.Counted()})
+	collector := result.NewCollector(result.Options{Version: build.Version(), TotalMem: s.Cluster.Total().Mem, Named: s.Cluster.Total().Uses(), Containers: s.Cluster.Counted()})
 	seen := newWitness(&s)
 	s.Sink = result.Tee(collector, seen.estimates, s.Sink)
 	recorder := newRecorder(&s)

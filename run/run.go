@@ -20,6 +20,7 @@ import (
 	"github.com/yardmaster/yardmaster/policy/rm/adapt"
 	"github.com/yardmaster/yardmaster/result"
 	"github.com/yardmaster/yardmaster/sim"
+	"github.com/yardmaster/yardmaster/sim/kube"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
@@ -37,6 +38,8 @@ type Spec struct {
 	// whose Timing has its own application model, only its replicas, their placement, its losses, the failures of tasks, its stragglers and its timeline period are used.
 	Timing *yarn.Timing
 	Model  sim.Model
+	// Kubernetes is the clock of a Kubernetes cluster; nil: another one. Of Model only the timeline period is used.
+	Kubernetes *kube.Timing
 	// NewWorker makes the work model; nil: tasks take the lengths of their stages. NoAlone leaves slowdowns out: they are not needed, or tasks
 	// have no length of their own.
 	NewWorker func() (sim.Worker, error)
@@ -109,6 +112,8 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 			model := s.Model
 			if s.Timing != nil {
 				model = sim.Model{}
+			} else if s.Kubernetes != nil {
+				model = sim.Model{StartUp: s.Kubernetes.StartUp}
 			}
 			alone = sim.NewAlone(s.Cluster, model, s.Seed)
 		}
@@ -130,7 +135,13 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 			return sum, err
 		}
 	}
-	if s.Timing != nil {
+	switch {
+	case s.Kubernetes != nil:
+		sum, err = kube.Run(ctx, kube.Config{
+			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Timing: *s.Kubernetes, Seed: s.Seed, Sink: sink, Sample: s.Model.Sample, Alone: alone, NoAlone: s.NoAlone,
+			Progress: s.Progress, Why: s.Why,
+		})
+	case s.Timing != nil:
 		c := yarn.Config{
 			Cluster: s.Cluster, Source: src, NewScheduler: s.Scheduler.forYARN, Timing: *s.Timing, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
 			Sample: s.Model.Sample, Worker: worker, Replicas: s.Model.Replicas, Placement: s.Model.Placement, Losses: s.Model.Losses, FailTask: s.Model.FailTask, Attempts: s.Model.Attempts, Stragglers: s.Model.Stragglers, Start: s.Start, Containers: s.Containers, Progress: s.Progress, Why: s.Why, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
@@ -139,7 +150,7 @@ func (s *Spec) play(ctx context.Context, src workload.Source) (sum sim.Summary, 
 			c.Phases, c.Ports, c.Script = s.Log.Phases, s.Log.Ports, s.Log.Script
 		}
 		sum, err = yarn.Run(ctx, c)
-	} else {
+	default:
 		c := sim.Config{
 			Cluster: s.Cluster, Source: src, NewPolicy: s.Scheduler.New, Model: s.Model, Seed: s.Seed, Sink: sink, Alone: alone, NoAlone: s.NoAlone,
 			Worker: worker, Follow: s.Follow, Progress: s.Progress, Why: s.Why, Steerer: steerer, Delays: delays, Bounds: bounds, Sizes: sizes,
@@ -163,6 +174,9 @@ func (s *Spec) Check() (err error) {
 		}
 	}
 	made, err := s.Scheduler.New()
+	if err == nil && s.Kubernetes != nil {
+		return kube.Check(&made)
+	}
 	if err == nil && (s.NewWorker == nil || s.Cluster.Network == nil) {
 		err = policy.Watch(made.Place, nil)
 	}
@@ -176,6 +190,9 @@ var ErrCopies = errors.New("a YARN clock plays no speculative copies of tasks, b
 func (s *Spec) refused() error {
 	if s.Deadlines.Factor > 0 && s.NoAlone {
 		return errors.New("a deadline factor needs the times of jobs on the empty cluster, and tasks have no lengths here")
+	}
+	if s.Kubernetes != nil {
+		return s.refusedByKubernetes()
 	}
 	if s.Timing == nil {
 		if s.Start != nil {
@@ -198,6 +215,20 @@ func (s *Spec) refused() error {
 		return ErrCopies
 	case !reflect.DeepEqual(ideal, sim.Model{}):
 		return errors.New("a YARN clock has its own heartbeats and delays: the model of ideal time sets others")
+	}
+	return nil
+}
+
+func (s *Spec) refusedByKubernetes() error {
+	m := s.Model
+	m.Application, m.Sample = "", 0
+	switch {
+	case s.Scheduler.New == nil || s.Start != nil || s.Log != nil || s.Containers != nil || s.Timing != nil:
+		return errors.New("the Kubernetes clock takes a policy, and replays no log of a YARN cluster")
+	case s.Scheduler.Steer != nil:
+		return errors.New("the Kubernetes clock plays no steering: its scheduler runs the policy itself")
+	case s.Follow != nil || s.NewWorker != nil || !reflect.DeepEqual(m, sim.Model{}):
+		return errors.New("the Kubernetes clock plays tasks of given lengths on nodes that stay: leave out phases, networks, losses, failures, stragglers and speculation, or use --clock ideal")
 	}
 	return nil
 }

@@ -22,6 +22,14 @@ import (
 var refusals = map[string]string{
 	"slots, sls":    "a YARN cluster has no fixed slots",
 	"slots, hadoop": "a YARN cluster has no fixed slots",
+
+	"slots, kubernetes": "a Kubernetes cluster has no fixed slots",
+}
+
+// unfit are the policies that Kubernetes cannot run, and why.
+var unfit = map[string]string{
+	"capacity1": "it chooses nodes", "delay": "it chooses nodes", "shufflewatcher": "decides by node", "nas": "decides by node", "nas:parts=mts+ca": "decides by node", "nas:parts=mts": "decides by node", "tags": "decides by node",
+	"sita": "decides by node", "hybrid": "decides by node", "fbq:limits=500,reduces=release": "it preempts", "tags:limits=500,reduces=release": "it preempts",
 }
 
 // networked are the policies that need a network, and what they say where none is played. Parts of NAS need none.
@@ -32,14 +40,23 @@ var networked = map[string]string{"shufflewatcher": "load of the network", "nas"
 func TestEveryPolicyOnEveryClock(t *testing.T) {
 	refused := map[string]bool{}
 	for _, policy := range append(all.Policies.Names(), "nas:parts=mts+ca", "nas:parts=mts", "fbq:limits=500,reduces=release", "tags:limits=500,reduces=release") {
-		for _, clock := range []string{Ideal, SLS, Hadoop} {
+		for _, clock := range []string{Ideal, SLS, Hadoop, Kubernetes} {
 			for kind, nodes := range map[string]string{"containers": "60x6/3", "slots": "60x4+2/3"} {
 				name := policy + ", " + kind + ", " + clock
 				s := Default()
-				s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, nodes, []string{policy}, clock
+				s.Workload, s.Cluster, s.Schedulers, s.Clock = []string{"synth:demo"}, nodes, []string{policy}, clock
 				setup, err := s.Resolve()
 				if want, not := refusals[kind+", "+clock]; not {
 					refused[kind+", "+clock] = true
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: %v, want %q", name, err, want)
+					}
+					continue
+				}
+				if want, not := unfit[policy]; not && clock == Kubernetes {
+					if err == nil {
+						err = setup.Runs()[0].Check()
+					}
 					if err == nil || !strings.Contains(err.Error(), want) {
 						t.Errorf("%s: %v, want %q", name, err, want)
 					}
@@ -97,7 +114,7 @@ func TestEveryTroubleOnYARNClocks(t *testing.T) {
 		for _, clock := range []string{SLS, Hadoop} {
 			name := policy + ", " + clock
 			s := Default()
-			s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "40x6/4", []string{policy}, clock
+			s.Workload, s.Cluster, s.Schedulers, s.Clock = []string{"synth:demo"}, "40x6/4", []string{policy}, clock
 			s.Model.Stragglers = sim.Stragglers{Share: 0.05, Factor: 4}
 			if _, needs := networked[policy]; needs {
 				s.Data.Network = "racks:node=1Gbit,uplink=1Gbit"
@@ -135,7 +152,7 @@ func TestEveryTroubleOnYARNClocks(t *testing.T) {
 // An AM decides what of its job runs again, so nobody restarts a job on a YARN clock.
 func TestRestartNeedsIdealTime(t *testing.T) {
 	s := Default()
-	s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "60x6/3", []string{"tags:restart=yes"}, Hadoop
+	s.Workload, s.Cluster, s.Schedulers, s.Clock = []string{"synth:demo"}, "60x6/3", []string{"tags:restart=yes"}, Hadoop
 	setup, err := s.Resolve()
 	if err == nil {
 		r := setup.Runs()[0]
@@ -156,7 +173,7 @@ func TestClocksAgree(t *testing.T) {
 		var mean, p95 [2]float64
 		for i, clock := range []string{Ideal, Hadoop} {
 			s := Default()
-			s.Workload, s.Cluster, s.Schedulers, s.Yarn.Clock = []string{"synth:demo"}, "12x6/3", []string{policy}, clock
+			s.Workload, s.Cluster, s.Schedulers, s.Clock = []string{"synth:demo"}, "12x6/3", []string{policy}, clock
 			setup, err := s.Resolve()
 			if err != nil {
 				t.Fatal(err)

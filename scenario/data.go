@@ -93,8 +93,8 @@ func (s *Scenario) resolvePhases(out *Setup) error {
 			return misuse("--%s is for task lengths with a network; --phases simulates every transfer: leave out one of them", name)
 		}
 	}
-	if s.Yarn.Clock != Ideal {
-		return misuse("--clock %s does not simulate phases: leave out one of them", s.Yarn.Clock)
+	if s.Clock != Ideal {
+		return misuse("--clock %s does not simulate phases: leave out one of them", s.Clock)
 	}
 	m, err := modelfile.Open(s.Data.Phases)
 	if err != nil {

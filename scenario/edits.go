@@ -35,6 +35,7 @@ func editSettings() []Setting {
 			func(s *Scenario) *[]Move { return &s.Moves }, parseMove, Move.String),
 		list("gang", "", "WHO", "all tasks of a stage of these jobs start together: user:ana, class:train or queue:root.models",
 			func(s *Scenario) *[]Move { return &s.Gangs }, parseGang, func(m Move) string { return m.Kind + ":" + m.Name }),
+		executorSetting(),
 		list("lose-node", "model", "NODE@TIME[+FOR]", "lose a node at a given time, for a while or for good: node7@1h+10m",
 			func(s *Scenario) *[]sim.Loss { return &s.Model.Losses }, parseLoss, formatLoss),
 		list("lose-rack", "model", "RACK@TIME[+FOR]", "lose all nodes of a rack: rack3@12h+30m",
@@ -71,6 +72,10 @@ func (m *Move) attribute(j *workload.Job) string {
 		return j.User
 	case m.Kind == "class":
 		return j.Class
+	case m.Kind == "job" && j.ID == m.Name:
+		return j.ID
+	case m.Kind == "job":
+		return j.Name
 	case j.Queue == "":
 		return "default"
 	}
@@ -142,7 +147,7 @@ func (s *Scenario) lossAssumptions() (out []string) {
 	}
 	add("node", s.Model.Losses)
 	add("rack", s.RackLosses)
-	if len(out) > 0 && s.Yarn.Clock != Ideal {
+	if len(out) > 0 && s.Clock != Ideal {
 		out = append(out, "cluster: the loss of a node is known at once (a ResourceManager waits up to 10 min); lost tasks are requested again; a job whose AM is lost starts over in a new attempt; the output of finished tasks is not lost")
 	}
 	return out
@@ -168,7 +173,7 @@ func (s *Scenario) checkMoves(out *Setup) error {
 	return nil
 }
 
-// edit applies the settings move and gang to jobs, which are shared and not modified. A queue that jobs name already keeps that name: root.batch and batch
+// edit applies the settings move, gang and executors to jobs, which are shared and not modified. A queue that jobs name already keeps that name: root.batch and batch
 // are one. A selector that selects none is an error.
 func (s *Scenario) edit(jobs workload.Slice) (workload.Slice, error) {
 	out := slices.Clone(jobs)
@@ -193,7 +198,7 @@ func (s *Scenario) edit(jobs workload.Slice) (workload.Slice, error) {
 			return nil, m.nobody("gang "+m.Kind+":"+m.Name, jobs)
 		}
 	}
-	return out, nil
+	return out, s.editExecutors(jobs, out)
 }
 
 // change changes copies, in out, of the jobs that m selects, and reports whether there are any.

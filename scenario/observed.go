@@ -22,7 +22,7 @@ func (s *Setup) otherSettings(p run.Scheduler) string {
 		return "a steering policy moves the scheduler's settings"
 	case sumOf(sc.Cluster) != was.Cluster:
 		return "the cluster is not the one that was imported with the workload"
-	case sc.Yarn.Clock != Hadoop || sumOf(sc.Yarn.Site) != was.Site:
+	case sc.Clock != Hadoop || sumOf(sc.Yarn.Site) != was.Site:
 		return "the ResourceManager's timing is not the one that was imported with the workload"
 	case !deal.IsZero():
 		return "users or queues are reassigned"

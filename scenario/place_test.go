@@ -34,7 +34,7 @@ func TestPlacementBehindAnyOrder(t *testing.T) {
 			var share [2]float64
 			for i, place := range []string{"", "delay:node=3s"} {
 				s := Default()
-				s.Workload, s.Cluster, s.Schedulers, s.Place, s.Yarn.Clock, s.Model.Replicas = []string{"synth:demo"}, "60x6/3", []string{order}, place, clock, 2
+				s.Workload, s.Cluster, s.Schedulers, s.Place, s.Clock, s.Model.Replicas = []string{"synth:demo"}, "60x6/3", []string{order}, place, clock, 2
 				setup, err := s.Resolve()
 				if place != "" && order == file && clock != Ideal {
 					if err == nil || !strings.Contains(err.Error(), "places its containers by its own locality delay") {

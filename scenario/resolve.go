@@ -87,7 +87,7 @@ func (s Scenario) resolve(base *Setup) (*Setup, error) {
 	if err := s.checkDeadlines(out); err != nil {
 		return nil, err
 	}
-	site, err := s.resolveYarn(out)
+	site, err := s.resolveClock(out)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (s *Scenario) work(out *Setup) error {
 		defer closeSource(src)
 	}
 	w.Jobs = run.Describe(src).Count
-	if len(s.Moves)+len(s.Gangs) > 0 || !s.Resampling.IsZero() || s.ScaleLoad != 1 || s.ScaleLength != 1 {
+	if len(s.Moves)+len(s.Gangs)+len(s.Executors) > 0 || !s.Resampling.IsZero() || s.ScaleLoad != 1 || s.ScaleLength != 1 {
 		s.reshape(w)
 	}
 	return nil
@@ -205,7 +205,7 @@ func once(src workload.Source) func(uint64) (workload.Source, error) {
 	}
 }
 
-// reshape moves jobs to other queues, makes gangs, samples a workload, changes its arrivals, and makes it heavier or longer. The original is kept in memory; copies are cheaper to
+// reshape moves jobs to other queues, makes gangs, changes executors, samples a workload, changes its arrivals, and makes it heavier or longer. The original is kept in memory; copies are cheaper to
 // regenerate than to keep.
 func (s *Scenario) reshape(w *run.Workload) {
 	open := w.Open
@@ -243,6 +243,10 @@ func (s *Scenario) reshape(w *run.Workload) {
 		}
 		for _, m := range s.Gangs {
 			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: all tasks of a stage of the jobs of %s %s start together", m.Kind, m.Name))
+		}
+		for i := range s.Executors {
+			e := &s.Executors[i]
+			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: executors of %s %s: %s; the number of tasks stays as it was", e.Who.Kind, e.Who.Name, e.Text))
 		}
 		if !s.Resampling.IsZero() {
 			out.Assumed = append(out.Assumed, fmt.Sprintf("workload: %v (seed %d)", s.Resampling, seed))
@@ -310,16 +314,19 @@ func (s *Setup) echo(p run.Scheduler, seed uint64) result.Scenario {
 
 // assumptions are those of the model.
 func (s *Setup) assumptions() []string {
+	if s.Kubernetes != nil {
+		return append(s.Scenario.kubernetesAssumptions(), s.Scenario.deadlineAssumptions()...)
+	}
 	if s.Timing == nil {
 		return slices.Concat(s.Scenario.Assumptions(), s.dataAssumptions(), s.steeringAssumptions(), s.Scenario.deadlineAssumptions())
 	}
-	assumed := append(s.Scenario.Yarn.assumptions(s.Timing, s.Model.FailTask > 0), replicaAssumptions(&s.Model)...)
+	assumed := append(s.Scenario.yarnAssumptions(s.Timing, s.Model.FailTask > 0), replicaAssumptions(&s.Model)...)
 	if s.Model.FailTask > 0 {
 		assumed = append(assumed, failureAssumption(&s.Model))
 	}
 	assumed = append(assumed, copyAssumptions(&s.Model)...)
 	assumed = append(assumed, s.Scenario.lossAssumptions()...)
-	if s.Cluster.Network != nil || s.Scenario.Yarn.Clock == Hadoop {
+	if s.Cluster.Network != nil || s.Scenario.Clock == Hadoop {
 		assumed = append(assumed, s.dataAssumptions()...)
 	}
 	if slices.ContainsFunc(s.Schedulers, func(p run.Scheduler) bool { return p.New != nil }) {

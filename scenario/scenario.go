@@ -40,6 +40,7 @@ import (
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim"
 	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/sim/kube"
 	"github.com/yardmaster/yardmaster/sim/mapreduce/modelfile"
 	"github.com/yardmaster/yardmaster/steer"
 	steerall "github.com/yardmaster/yardmaster/steer/all"
@@ -67,6 +68,7 @@ type Scenario struct {
 	RackLosses  []sim.Loss
 	Moves       []Move // jobs submitted to other queues
 	Gangs       []Move // jobs whose tasks start together; their To is empty
+	Executors   []Executors
 	Schedulers  []string
 	Place       string // a placement for all schedulers that name none
 	Seed        uint64
@@ -77,7 +79,9 @@ type Scenario struct {
 	Deadlines   run.Deadlines
 	Model       sim.Model
 	Data        Data
+	Clock       string
 	Yarn        Yarn
+	Kubernetes  kube.Timing
 	Steering    Steering
 	Trace       trace.Options // how traces are read, and the defaults for what they lack
 	Edits       []edit.Change // of the scheduler's file
@@ -91,7 +95,7 @@ func Default() Scenario { return BuiltIn.Default() }
 
 // Default is an empty scenario with the default settings.
 func (c *Catalogue) Default() Scenario {
-	return Scenario{Known: c, Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Yarn: idealYarn(), Steering: nobodySteers(), Trace: trace.Defaults()}
+	return Scenario{Known: c, Seed: 1, ScaleLoad: 1, ScaleLength: 1, Model: sim.Model{Application: am.Hadoop}, Data: Data{Tolerance: defaultTolerance, Congested: 1}, Clock: Ideal, Yarn: idealYarn(), Kubernetes: kube.Measured(), Steering: nobodySteers(), Trace: trace.Defaults()}
 }
 
 // markGiven notes that a setting was given.
@@ -158,18 +162,20 @@ func (c *Catalogue) read(root *yamlfile.Node) (Scenario, error) {
 }
 
 // sections are the groups of settings that a file indents.
-var sections = []string{"model", "yarn", "steering", "trace"}
+var sections = []string{"model", "yarn", "kubernetes", "steering", "trace"}
 
 // section returns the keys of one section and how each is applied to s.
 func section(s *Scenario, name string) (yamlfile.Keys, []string) {
 	keys := yamlfile.Keys{}
 	var order []string
 	for _, set := range Settings {
-		if set.In != name {
+		if set.In != name && (set.Name != "clock" || name != "yarn") {
 			keys[set.Name] = misplaced(set.In)
 			continue
 		}
-		order = append(order, set.Name)
+		if set.In == name {
+			order = append(order, set.Name)
+		}
 		keys[set.Name] = func(n *yamlfile.Node) error {
 			values, err := n.Values()
 			if err != nil {

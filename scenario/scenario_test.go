@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/sim/am"
 	"github.com/yardmaster/yardmaster/steer"
 	"github.com/yardmaster/yardmaster/unit"
+	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/synth"
 )
 
@@ -109,10 +110,11 @@ func arbitrary(t *rapid.T) Scenario {
 	for range rapid.IntRange(0, 2).Draw(t, "racks") {
 		s.RackLosses = append(s.RackLosses, sim.Loss{Node: "/r@1", At: unit.Time(span.Draw(t, "at"))})
 		s.Gangs = append(s.Gangs, Move{Kind: "class", Name: "a=b: c"})
+		s.Executors = append(s.Executors, Executors{Who: Move{Kind: "job", Name: "a=b: c"}, Text: "max=8,idle=10s", Do: workload.Executors{Max: new(int64(8)), Idle: new(10 * unit.Second)}})
 		s.Moves = append(s.Moves, Move{rapid.SampledFrom([]string{"user", "class", "queue"}).Draw(t, "who"), "a=b: c", "root.x"})
 	}
 	s.Nodes = rapid.SampledFrom([]string{"", "+100", "-3", "700"}).Draw(t, "nodes")
-	s.Yarn.Clock = rapid.SampledFrom([]string{Ideal, SLS, Hadoop}).Draw(t, "clock")
+	s.Clock = rapid.SampledFrom([]string{Ideal, SLS, Hadoop}).Draw(t, "clock")
 	s.Yarn.Site = rapid.SampledFrom([]string{"", "conf/yarn-site.xml"}).Draw(t, "site")
 	s.Yarn.AMStart = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "am-start"))
 	s.Yarn.Linger = unit.Time(rapid.Int64Range(-1, int64(unit.Day)).Draw(t, "linger"))
@@ -197,7 +199,7 @@ func TestCheckTrace(t *testing.T) {
 		{"block", "128MB", "parquet", "--block applies only to raw traces, and jobs is already imported: give it to yardmaster import"},
 		{"block", "1GB", "", "--block applies only to raw traces, and jobs is synthetic: leave it out"},
 		{"retried", "true", "swim", "--retried applies only to rumen traces, and jobs is swim: leave it out"},
-		{"drop-failed", "true", "sls", "--drop-failed applies only to rumen or google traces, and jobs is sls: leave it out"},
+		{"drop-failed", "true", "sls", "--drop-failed applies only to rumen or google or table traces, and jobs is sls: leave it out"},
 		{"users", "3", "parquet", ""},
 		{"queues", "a,b", "", ""},
 		{"heartbeat", "1s", "parquet", ""},
@@ -271,7 +273,7 @@ func TestYarnSettings(t *testing.T) {
 			}
 		}
 		setup, err := s.Resolve()
-		if err == nil && (setup.Timing != nil) != (setup.Scenario.Yarn.Clock != Ideal) {
+		if err == nil && (setup.Timing != nil) != (setup.Scenario.Clock != Ideal) {
 			t.Errorf("%q: timing %v", pairs, setup.Timing)
 		}
 		return err

@@ -31,7 +31,7 @@ var Settings []Setting
 func init() { Settings = allSettings() }
 
 func allSettings() []Setting {
-	return slices.Concat(firstSettings(), editSettings(), variantSettings(), deadlineSettings(), copySettings(), dataSettings(), yarnSettings(), steeringSettings(),
+	return slices.Concat(firstSettings(), editSettings(), variantSettings(), deadlineSettings(), copySettings(), dataSettings(), []Setting{clockSetting()}, yarnSettings(), kubernetesSettings(), steeringSettings(),
 		setting.In("trace", func(s *Scenario) *trace.Options { return &s.Trace }, trace.Settings()))
 }
 

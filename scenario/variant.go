@@ -56,7 +56,7 @@ func (v Variant) String() string {
 }
 
 // addTo are the settings to whose values a variant adds; it replaces those of others.
-var addTo = []string{"set", "move", "gang", "lose-node", "lose-rack"}
+var addTo = []string{"set", "move", "gang", "executors", "lose-node", "lose-rack"}
 
 // With is the scenario with the changes of a variant.
 func (s Scenario) With(v Variant) (Scenario, error) {
@@ -206,14 +206,14 @@ func same(a, b *Scenario, of func(*Setting) bool) bool {
 
 // ofWorkload selects the settings that the jobs depend on.
 func ofWorkload(s *Setting) bool {
-	return s.In == "trace" || slices.Contains([]string{"workload", "sample-jobs", "arrivals", "scale-load", "scale-length", "move", "gang"}, s.Name)
+	return s.In == "trace" || slices.Contains([]string{"workload", "sample-jobs", "arrivals", "scale-load", "scale-length", "move", "gang", "executors"}, s.Name)
 }
 
 func ofCluster(s *Setting) bool {
 	return s.Name == "cluster" || s.Name == "nodes" || s.Name == "network"
 }
 
-// Touched lists the queues, users and classes that a scenario's edits, moves and gangs are about, as kind and name.
+// Touched lists the queues, users and classes that a scenario's edits, moves, gangs and executors are about, as kind and name.
 func (s *Setup) Touched() iter.Seq2[string, string] {
 	return func(yield func(kind, name string) bool) {
 		seen := map[[2]string]bool{}
@@ -230,6 +230,11 @@ func (s *Setup) Touched() iter.Seq2[string, string] {
 		}
 		for _, m := range slices.Concat(s.Scenario.Moves, s.Scenario.Gangs) {
 			if !allow(m.Kind, m.Name) || !allow("queue", m.To) {
+				return
+			}
+		}
+		for i := range s.Scenario.Executors {
+			if m := &s.Scenario.Executors[i].Who; m.Kind != "job" && !allow(m.Kind, m.Name) {
 				return
 			}
 		}

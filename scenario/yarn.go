@@ -11,6 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/internal/setting"
 	"github.com/yardmaster/yardmaster/run"
 	"github.com/yardmaster/yardmaster/sim/am"
+	"github.com/yardmaster/yardmaster/sim/kube"
 	"github.com/yardmaster/yardmaster/sim/yarn"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/yarn/conf"
@@ -21,12 +22,13 @@ const (
 	Ideal  = "ideal"  // a free container is used at once: any policy
 	SLS    = "sls"    // as in Hadoop's scheduler load simulator
 	Hadoop = "hadoop" // as on a cluster of real daemons
+	// Kubernetes releases pods as on a Kubernetes cluster, with the core of the live scheduler.
+	Kubernetes = "kubernetes"
 )
 
 // Yarn says that a run simulates a YARN cluster with its heartbeats and delays, and how long they are. -1 means the clock's
 // default.
 type Yarn struct {
-	Clock          string
 	Site           string // a yarn-site.xml
 	NodeHeartbeat  unit.Time
 	AMHeartbeat    unit.Time
@@ -39,7 +41,33 @@ type Yarn struct {
 
 func idealYarn() Yarn {
 	return Yarn{
-		Clock: Ideal, NodeHeartbeat: -1, AMHeartbeat: -1, AMStart: -1, ContainerStart: -1, ContainerExit: -1, Commit: -1, Linger: -1,
+		NodeHeartbeat: -1, AMHeartbeat: -1, AMStart: -1, ContainerStart: -1, ContainerExit: -1, Commit: -1, Linger: -1,
+	}
+}
+
+// clockSetting is how time passes. Files may have it under "yarn:", where it was once.
+func clockSetting() Setting {
+	clocks := []string{Ideal, SLS, Hadoop, Kubernetes}
+	return setting.Text("clock", "", "CLOCK", "ideal, or simulate a cluster with its delays: hadoop (YARN's daemons), sls (Hadoop's scheduler load simulator) or kubernetes",
+		func(s *Scenario) *string { return &s.Clock }, func(v string) error {
+			if !slices.Contains(clocks, v) {
+				return fmt.Errorf("unknown clock %q: want %s or %s", v, strings.Join(clocks[:len(clocks)-1], ", "), Kubernetes)
+			}
+			return nil
+		})
+}
+
+// kubernetesSettings are the keys under "kubernetes:".
+func kubernetesSettings() []Setting {
+	delay := func(name, help string, at func(*kube.Timing) *unit.Time) Setting {
+		return setting.Duration(name, "kubernetes", help, func(s *Scenario) *unit.Time { return at(&s.Kubernetes) })
+	}
+	return []Setting{
+		delay("pod-service", "time that the scheduler takes for a pod", func(t *kube.Timing) *unit.Time { return &t.Service }),
+		delay("pod-bind", "from the choice of a node until the pod is bound to it", func(t *kube.Timing) *unit.Time { return &t.Bind }),
+		delay("pod-start", "from then until its containers work", func(t *kube.Timing) *unit.Time { return &t.StartUp }),
+		delay("pod-watch", "from the end of a pod until the scheduler knows of it", func(t *kube.Timing) *unit.Time { return &t.Watch }),
+		setting.Number("window", "kubernetes", "pods that may be released before they have a node; 0: 256", 0, 1_000_000, func(s *Scenario) *int { return &s.Kubernetes.Window }),
 	}
 }
 
@@ -49,13 +77,6 @@ func yarnSettings() []Setting {
 		return setting.Duration(name, "yarn", help, func(s *Scenario) *unit.Time { return at(&s.Yarn) })
 	}
 	return []Setting{
-		setting.Text("clock", "yarn", "CLOCK", "ideal, or simulate a YARN cluster with its heartbeats and delays: sls (Hadoop's scheduler load simulator) or hadoop (real daemons)",
-			func(s *Scenario) *string { return &s.Yarn.Clock }, func(v string) error {
-				if v != Ideal && v != SLS && v != Hadoop {
-					return fmt.Errorf("unknown clock %q: want %s, %s or %s", v, Ideal, SLS, Hadoop)
-				}
-				return nil
-			}),
 		setting.Text("yarn-site", "yarn", "FILE", "the cluster's yarn-site.xml: sizes of containers, heartbeat, preemption, settings of the FairScheduler",
 			func(s *Scenario) *string { return &s.Yarn.Site }, nil),
 		override("node-heartbeat", "interval of a node's reports", func(y *Yarn) *unit.Time { return &y.NodeHeartbeat }),
@@ -69,7 +90,7 @@ func yarnSettings() []Setting {
 }
 
 // site reads the scenario's yarn-site.xml. SLS enables the preemption of the CapacityScheduler, whatever the file says.
-func (y *Yarn) site() (conf.Site, error) {
+func (y *Yarn) site(clock string) (conf.Site, error) {
 	s := conf.DefaultSite()
 	if y.Site != "" {
 		f, err := os.Open(y.Site)
@@ -84,14 +105,14 @@ func (y *Yarn) site() (conf.Site, error) {
 			return s, err
 		}
 	}
-	s.Monitor = s.Monitor || y.Clock == SLS
+	s.Monitor = s.Monitor || clock == SLS
 	return s, nil
 }
 
 // timing is the clock with the given overrides.
-func (y *Yarn) timing(site conf.Site) yarn.Timing {
+func (y *Yarn) timing(clock string, site conf.Site) yarn.Timing {
 	t := yarn.Hadoop()
-	if y.Clock == SLS {
+	if clock == SLS {
 		t = yarn.SLS()
 	} else if site.NodeHeartbeat > 0 {
 		t.NodeHeartbeat = site.NodeHeartbeat
@@ -110,40 +131,65 @@ func (y *Yarn) timing(site conf.Site) yarn.Timing {
 	return t
 }
 
-// idealOnly are the model settings that a YARN clock does not use.
+// idealOnly are the model settings that other clocks do not use.
 var idealOnly = []string{"heartbeat", "per-beat", "end-on-beat", "start-up", "lookahead"}
 
-// resolveYarn opens what a YARN clock needs; without one, it rejects what only such a clock has, and there is no site.
-func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
-	if s.Yarn.Clock == Ideal && slices.Contains(s.Given, "clock") { // the flag overrides a file's clock
-		s.Yarn = idealYarn()
-		out.Scenario.Yarn = s.Yarn
-		return nil, nil
+// resolveClock opens what the clock needs, and rejects what only others have. Only a YARN clock has a site.
+func (s *Scenario) resolveClock(out *Setup) (*conf.Site, error) {
+	onYARN := s.Clock == Hadoop || s.Clock == SLS
+	if slices.Contains(s.Given, "clock") { // the flag overrides a file's clock
+		if !onYARN {
+			s.Yarn = idealYarn()
+		}
+		if s.Clock != Kubernetes {
+			s.Kubernetes = kube.Measured()
+		}
+		out.Scenario.Yarn, out.Scenario.Kubernetes = s.Yarn, s.Kubernetes
+	} else if !onYARN {
+		if err := s.without("yarn", "", "a YARN clock: add --clock hadoop (or sls)"); err != nil {
+			return nil, err
+		}
 	}
-	if s.Yarn.Clock == Ideal {
-		return nil, s.without("yarn", "clock", "a YARN clock: add --clock hadoop (or sls)")
+	if s.Clock != Kubernetes {
+		if err := s.without("kubernetes", "", "the Kubernetes clock: add --clock kubernetes"); err != nil {
+			return nil, err
+		}
+	}
+	if s.Clock == Ideal {
+		return nil, nil
 	}
 	for _, name := range idealOnly {
 		if set, _ := Find(name); set != nil && !slices.Equal(set.Get(s), set.Get(&defaults)) {
-			return nil, misuse("--%s acts in ideal time only: leave it out, or leave out --clock %s", name, s.Yarn.Clock)
+			return nil, misuse("--%s acts in ideal time only: leave it out, or leave out --clock %s", name, s.Clock)
 		}
+	}
+	if out.Cluster.Slots {
+		kind := "YARN"
+		if s.Clock == Kubernetes {
+			kind = "Kubernetes"
+		}
+		return nil, misuse("--clock %s: a %s cluster has no fixed slots; give nodes with memory and cores, as 600x6/30", s.Clock, kind)
+	}
+	if s.Model.Application == am.Overlap {
+		return nil, misuse("--application %s acts in ideal time only: leave it out, or leave out --clock %s", am.Overlap, s.Clock)
+	}
+	if s.Clock == Kubernetes {
+		if err := s.Kubernetes.Validate(); err != nil {
+			return nil, &MisuseError{err}
+		}
+		out.Kubernetes = &s.Kubernetes
+		return nil, nil
 	}
 	if s.Model.Speculate != "" {
 		return nil, &MisuseError{run.ErrCopies}
 	}
-	if out.Cluster.Slots {
-		return nil, misuse("--clock %s: a YARN cluster has no fixed slots; give nodes with memory and cores, as 600x6/30", s.Yarn.Clock)
-	}
-	site, err := s.Yarn.site()
+	site, err := s.Yarn.site(s.Clock)
 	if err != nil {
 		return nil, err
 	}
-	timing := s.Yarn.timing(site)
-	if s.Model.Application == am.Overlap {
-		return nil, misuse("--application %s acts in ideal time only: leave it out, or leave out --clock %s", am.Overlap, s.Yarn.Clock)
-	}
+	timing := s.Yarn.timing(s.Clock, site)
 	if s.Model.Application == am.MapsFirst {
-		if s.Yarn.Clock == SLS {
+		if s.Clock == SLS {
 			return nil, misuse("--application %s: SLS has an application model of its own; leave it out, or leave out --clock %s", am.MapsFirst, SLS)
 		}
 		timing.AMs = yarn.PlainAMs
@@ -156,12 +202,12 @@ func (s *Scenario) resolveYarn(out *Setup) (*conf.Site, error) {
 }
 
 // assumptions lists, for a person, the assumptions about the delays of a YARN cluster.
-func (y *Yarn) assumptions(t *yarn.Timing, fails bool) []string {
+func (s *Scenario) yarnAssumptions(t *yarn.Timing, fails bool) []string {
 	out := []string{
 		fmt.Sprintf("cluster: nodes report every %v, each with its own phase; a container is given only then", t.NodeHeartbeat),
 		fmt.Sprintf("cluster: AMs call every %v; a job without an AM's container and without reduces is unmanaged: it holds what it is given, and no process starts", t.AMHeartbeat),
 	}
-	if y.Clock == SLS {
+	if s.Clock == SLS {
 		return append(out, "cluster: AMs and containers are those of Hadoop's scheduler load simulator: they start at once, an answer is acted on one call later, no reduce is asked for before the last map is counted")
 	}
 	fixed := "tasks do not fail, there is no speculative execution, and no job runs inside its AM"
@@ -176,4 +222,15 @@ func (y *Yarn) assumptions(t *yarn.Timing, fails bool) []string {
 		fmt.Sprintf("cluster: an AM registers %v after its container is given and stays %v after its job's end", t.AMStart, t.Linger),
 		fmt.Sprintf("cluster: a task begins %v after its AM is notified of the container; its process exits %v after its end; a job commits in %v", t.ContainerStart, t.ContainerExit, t.Commit),
 		"cluster: "+fixed)
+}
+
+// kubernetesAssumptions lists, for a person, what the Kubernetes clock assumes.
+func (s *Scenario) kubernetesAssumptions() []string {
+	t := &s.Kubernetes
+	return []string{
+		fmt.Sprintf("cluster: pods are released in the policy's order as far as there is room; the scheduler takes %v for each and binds it in %v", t.Service, t.Bind),
+		fmt.Sprintf("cluster: containers work %v after their pod has its node; the scheduler knows of an end after %v", t.StartUp, t.Watch),
+		"cluster: a pod goes to the node with the largest free share that has room for it; no pod is preempted or fails",
+		"cluster: a job's AM is a pod that the others wait for; the pods of a stage are created when the stages that it reads from are done",
+	}
 }

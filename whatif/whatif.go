@@ -35,6 +35,8 @@ type Plan struct {
 	Touched [][]verdict.Subject
 	// Doubts are those about the history; see Doubt.
 	Doubts Doubts
+	// Meter, if set, returns a sink that hears the run of a variant with a seed, by their positions. Several goroutines call it.
+	Meter func(variant, seed int) sim.Sink
 	// Pictures asks for what a report shows of the first seed's runs.
 	Pictures bool
 	// BySize asks for rows about slowdowns by the size of jobs.
@@ -236,6 +238,9 @@ func (c *pool) run(ctx context.Context, variant, seed int) error {
 	}
 	if seed > 0 {
 		s.Sink, s.SteerLog, s.Containers = nil, nil, nil
+	}
+	if p.Meter != nil {
+		s.Sink = result.Tee(p.Meter(variant, seed), s.Sink)
 	}
 	var paint *painter
 	if p.Pictures && seed == 0 {

@@ -44,7 +44,7 @@ function addEstimates(spec) {
     if (!p || !on[k] || (spec.log && !(p[0] > 0))) return null;
     const at = (v) => { const y = scale(spec.log && !(v > 0) ? p[0] : v); return api.coord(lying ? [y, params.dataIndex] : [params.dataIndex, y]); };
     const band = api.size([1, 1])[lying ? 1 : 0] * 0.72;
-    const slot = Math.min(band / places, 34), shift = (place(s) - (places - 1) / 2) * slot;
+    const slot = Math.min(band / places, 34), shift = curves ? 0 : (place(s) - (places - 1) / 2) * slot;
     const axis = lying ? 1 : 0; // of the screen: the one that categories lie along
     const xy = (v, more = 0) => { const c = at(v); c[axis] += shift + more; return c; };
     const ink = hue(s);
@@ -129,7 +129,7 @@ function addEstimates(spec) {
           id: "levels", type: "line", data: [], silent: true, tooltip: { show: false },
           markLine: { z: 0, symbol: "none", silent: true, label: { show: false }, lineStyle: { color: colour("line"), type: "solid", width: 1 }, data: (ticks || []).map((v) => (lying ? { xAxis: v } : { yAxis: v })) },
         },
-        ...spec.series.map((s, k) => curves ? {
+        ...spec.series.map((s, k) => curves && !s.paper ? {
           id: `s${k}`, name: s.name, type: "line", z: 3, showSymbol: false, silent: true, lineStyle: { color: hue(s), width: 1.6 }, itemStyle: { color: hue(s) },
           data: spec.categories.map((_, i) => (on[k] && s.points[i] ? scale(s.points[i][0]) : null)),
         } : ({

@@ -51,13 +51,13 @@ func First(r *policy.Reason) []string { return r.Next[:min(r.Ahead, int64(len(r.
 // Sentence says what holds a job back, and until when.
 func Sentence(r *policy.Reason) (text, until string) {
 	queue, user, node := term.Name(r.Queue), term.Name(r.User), term.Name(r.Node)
-	held, counted := fmt.Sprintf("%s of %s", amount(r.Held, r.Max), amount(r.Max, r.Max)), fmt.Sprintf("%d of %d", r.Count, r.MaxCount)
+	held, counted := fmt.Sprintf("%s of %s", amount(r, r.Held, r.Max), amount(r, r.Max, r.Max)), fmt.Sprintf("%d of %d", r.Count, r.MaxCount)
 	if r.MaxCount > 0 {
 		held = counted + " slots"
 	}
 	next := ""
 	if !r.Size.IsZero() {
-		next = fmt.Sprintf(", and its next container has %s", amount(r.Size, r.Max))
+		next = fmt.Sprintf(", and its next container has %s", amount(r, r.Size, r.Max))
 	}
 	skipped := fmt.Sprintf("it has skipped %d of at most %d opportunities on others", r.Count, r.MaxCount)
 	if r.MaxWait > 0 {
@@ -76,7 +76,7 @@ func Sentence(r *policy.Reason) (text, until string) {
 	case "maximum-am-resource-percent", "maxAMShare", "am-share":
 		this := ""
 		if !r.Size.IsZero() {
-			this = ", and this one has " + amount(r.Size, r.Max)
+			this = ", and this one has " + amount(r, r.Size, r.Max)
 		}
 		where := cmp.Or(queue, "the cluster")
 		if user != "" {
@@ -129,25 +129,29 @@ func Sentence(r *policy.Reason) (text, until string) {
 	case policy.Refused:
 		return fmt.Sprintf("The scheduler refuses node %s, which has room.", node), "another node has room"
 	case policy.NodeSize:
-		return fmt.Sprintf("No node is large enough: its next container has %s, and the largest node %s.", amount(r.Size, r.Max), amount(r.Max, r.Max)), "a larger node joins"
+		return fmt.Sprintf("No node is large enough: its next container has %s, and the largest node %s.", amount(r, r.Size, r.Max), amount(r, r.Max, r.Max)), "a larger node joins"
 	case policy.NodeRoom:
 		if r.Size.IsZero() {
 			return "No node has a free slot.", "a task ends"
 		}
 		if r.Max.IsZero() {
-			return fmt.Sprintf("No node has room: its next container has %s, and all nodes are full.", amount(r.Size, r.Size)), "a container ends"
+			return fmt.Sprintf("No node has room: its next container has %s, and all nodes are full.", amount(r, r.Size, r.Size)), "a container ends"
 		}
-		return fmt.Sprintf("No node has room: its next container has %s, and at most %s are free on one.", amount(r.Size, r.Size), amount(r.Max, r.Size)), "a container ends"
+		return fmt.Sprintf("No node has room: its next container has %s, and at most %s are free on one.", amount(r, r.Size, r.Size), amount(r, r.Max, r.Size)), "a container ends"
 	case policy.GangRoom:
 		return fmt.Sprintf("Its tasks start together, and there is room for %s.", counted), "enough containers end"
+	case policy.GangSize:
+		return fmt.Sprintf("Its tasks start together, and %s exist.", counted), "the others are created"
+	case policy.NoNode:
+		return "The cluster found no node for it: besides room, what it asks of a node counts (selector, taints, affinity, volumes).", "a node suits it, or its next trial succeeds"
 	case policy.Reserved:
 		if r.Ahead > 0 {
-			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", node, amount(r.Held, r.Max)), "that one has got its container"
+			return fmt.Sprintf("Node %s has %s free, but is reserved for another application.", node, amount(r, r.Held, r.Max)), "that one has got its container"
 		}
 		if r.Max.Fits(r.Held) { // for a gang, which needs more nodes
 			return fmt.Sprintf("Node %s is reserved for it.", node), "enough containers end on the nodes that are reserved for it"
 		}
-		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", node, amount(r.Held, r.Max), amount(r.Max, r.Max)),
+		return fmt.Sprintf("Node %s is reserved for it: %s of the %s that it needs are free there.", node, amount(r, r.Held, r.Max), amount(r, r.Max, r.Max)),
 			"enough containers end on " + node
 	case "":
 		if !r.Max.IsZero() {
@@ -170,12 +174,12 @@ func Sentence(r *policy.Reason) (text, until string) {
 	return text + ".", "that ends"
 }
 
-// amount is a size, with vcores only where the limit has some.
-func amount(r, limit unit.Resources) string {
+// amount is a size in the measure of the next container's, with cores only where the limit has some.
+func amount(r *policy.Reason, size, limit unit.Resources) string {
 	if limit.Cores == 0 {
-		return fmt.Sprintf("%d MiB", r.Mem)
+		return fmt.Sprintf("%d MiB", size.Mem)
 	}
-	return r.String()
+	return size.Like(r.Size)
 }
 
 // Text writes what a simulation answered, for people; 0 columns: not a terminal.

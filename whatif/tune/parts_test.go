@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -185,4 +186,20 @@ func TestMergeKnowsItsPoints(t *testing.T) {
 			t.Errorf("%s: %v, %v", points, rows, err)
 		}
 	}
+}
+
+// What is merged can be merged again, and nothing panics.
+func FuzzMerge(f *testing.F) {
+	f.Add("{\"points\":2}\n{\"point\":1}\n", "{\"points\":2}\n{\"point\":0,\"changes\":[\"a=1\"]}\n")
+	f.Add("{\"points\":1000001}\n", "")
+	f.Add("{\"points\":1}\n{\"point\":-1}\n", "{\"points\":1}")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var whole, again bytes.Buffer
+		if _, err := Merge(map[string]io.Reader{"a": strings.NewReader(a), "b": strings.NewReader(b)}, &whole); err != nil {
+			return
+		}
+		if _, err := Merge(map[string]io.Reader{"whole": bytes.NewReader(whole.Bytes())}, &again); err != nil || again.String() != whole.String() {
+			t.Errorf("%v\n%s\n%s", err, &whole, &again)
+		}
+	})
 }

@@ -71,7 +71,21 @@ type Header struct {
 	Tool    string `json:"tool"`
 	Version string `json:"version"`
 	Command string `json:"command"` // without the shard
+	Inputs  string `json:"inputs"`  // SHA-256 of the files that the command reads
 	Points  int    `json:"points"`
+}
+
+// differs says how the shards of two files are not of one sweep.
+func (h *Header) differs(other *Header) string {
+	switch {
+	case h.Version != other.Version:
+		return fmt.Sprintf("version %s made it, not %s", h.Version, other.Version)
+	case h.Command != other.Command:
+		return fmt.Sprintf("its command is\n  %s\nnot\n  %s", h.Command, other.Command)
+	case h.Inputs != other.Inputs:
+		return "the command read other files: the workload, the cluster or the scheduler's settings have changed in between"
+	}
+	return "the number of points is another"
 }
 
 // Row is a line of a sweep's file: what one point gave.
@@ -123,48 +137,73 @@ func Sweep(ctx context.Context, d *Design, part *Part, head Header, shard, of, w
 	return rows, err
 }
 
-// Merge joins the files of a sweep's shards into what one machine would have written.
+// Merge joins the files of a sweep's shards into what one machine would have written. Memory is used for what is in the files, whatever they announce.
 func Merge(files map[string]io.Reader, w io.Writer) ([]Row, error) {
-	var head Header
-	var lines [][]byte // the header, then the points
-	var rows []Row
+	type point struct {
+		Row
+		line []byte
+		at   string
+	}
+	var (
+		head   Header
+		first  []byte // the line of the header
+		points []point
+	)
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		in := bufio.NewScanner(files[name])
 		in.Buffer(nil, 16<<20)
 		for n := 1; in.Scan(); n++ {
 			line := append(bytes.Clone(in.Bytes()), '\n')
-			var r Row
-			switch {
-			case n == 1 && lines == nil:
-				if err := json.Unmarshal(line, &head); err != nil || head.Points < 1 || head.Points > maxPoints+1 {
+			if n == 1 {
+				var h Header
+				if err := json.Unmarshal(line, &h); err != nil || h.Points < 1 || h.Points > maxPoints+1 {
 					return nil, fmt.Errorf("%s is not the file of a sweep", name)
 				}
-				lines, rows = make([][]byte, head.Points+1), make([]Row, head.Points)
-				lines[0] = line
-			case n == 1 && !bytes.Equal(lines[0], line):
-				return nil, fmt.Errorf("%s is of another sweep, or made by another version, than %s: merge shards of one sweep", name, names[0])
-			case n == 1:
-			case json.Unmarshal(line, &r) != nil || r.Point < 0 || r.Point >= len(rows):
-				return nil, fmt.Errorf("%s:%d is not a point of the sweep", name, n)
-			case lines[r.Point+1] != nil:
-				return nil, fmt.Errorf("%s:%d: point %d is in another file too: name each shard once", name, n, r.Point)
-			default:
-				lines[r.Point+1], rows[r.Point] = line, r
+				if first == nil {
+					head, first = h, line
+				} else if !bytes.Equal(first, line) {
+					return nil, fmt.Errorf("%s is of another sweep than %s: %s", name, names[0], h.differs(&head))
+				}
+				continue
 			}
+			p := point{line: line, at: fmt.Sprintf("%s:%d", name, n)}
+			if json.Unmarshal(line, &p.Row) != nil || p.Point < 0 || p.Point >= head.Points {
+				return nil, fmt.Errorf("%s is not a point of the sweep", p.at)
+			}
+			points = append(points, p)
 		}
 		if err := in.Err(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if lines == nil {
+	if first == nil {
 		return nil, errors.New("the files are empty: name the files of a sweep's shards")
 	}
-	if i := slices.IndexFunc(lines, func(line []byte) bool { return line == nil }); i > 0 {
-		return nil, fmt.Errorf("point %d is missing: name the files of all shards", i-1)
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.Point, b.Point) })
+	rows := make([]Row, len(points))
+	for i := range points {
+		switch p := &points[i]; {
+		case i > 0 && p.Point == points[i-1].Point:
+			return nil, fmt.Errorf("%s: point %d is in %s too: name each shard once", p.at, p.Point, points[i-1].at)
+		case p.Point > i:
+			return nil, missing(i)
+		default:
+			rows[i] = p.Row
+		}
 	}
-	_, err := w.Write(slices.Concat(lines...))
+	if len(points) < head.Points {
+		return nil, missing(len(points))
+	}
+	_, err := w.Write(first)
+	for i := 0; i < len(points) && err == nil; i++ {
+		_, err = w.Write(points[i].line)
+	}
 	return rows, err
+}
+
+func missing(point int) error {
+	return fmt.Errorf("point %d is missing: name the files of all shards", point)
 }
 
 // Ranked is a row with the relative change of the goal, and why it is no answer.

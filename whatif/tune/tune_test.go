@@ -348,12 +348,15 @@ func TestSweep(t *testing.T) {
 			t.Errorf("without the present settings: %+v", best)
 		}
 		for name, files := range map[string]map[string]string{
-			"missing": {"a": string(sweep(0, 3, 1)), "b": string(sweep(1, 3, 1))},
-			"too":     {"a": string(whole), "b": string(whole)},
-			"another": {"a": string(whole), "b": "{}\n"},
-			"not the": {"a": "hello\n"},
-			"a point": {"a": string(whole[:bytes.IndexByte(whole, '\n')+1]) + "{\"point\":-1}\n"},
-			"empty":   {},
+			"missing":          {"a": string(sweep(0, 3, 1)), "b": string(sweep(1, 3, 1))},
+			"too":              {"a": string(whole), "b": string(whole)},
+			"another":          {"a": string(whole), "b": `{"points":1}` + "\n"},
+			"version":          {"a": string(whole), "b": `{"version":"v2","points":1}` + "\n"},
+			"points is":        {"a": string(whole), "b": `{"command":"x","points":1}` + "\n"},
+			"read other files": {"a": string(whole), "b": `{"command":"x","inputs":"y","points":1}` + "\n"},
+			"not the":          {"a": "hello\n"},
+			"a point":          {"a": string(whole[:bytes.IndexByte(whole, '\n')+1]) + "{\"point\":-1}\n"},
+			"empty":            {},
 		} {
 			in := map[string]io.Reader{}
 			for k, v := range files {

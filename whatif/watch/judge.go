@@ -24,6 +24,10 @@ type User struct {
 	Seconds float64 // the sum of the figure
 }
 
+// minRest is how many applications must remain without a user's to agree that a bound is broken: fewer than to find that out, or a queue of two users could
+// starve until each of them had MinApps. Their interval must exclude the bound all the same.
+const minRest = MinApps / 2
+
 // maxUsers is how many users are left out in turn, by failures and by time: others have too little weight to decide.
 const maxUsers = 5
 
@@ -94,6 +98,7 @@ func (w *Watch) sole(g goal.Goal) (user string, is bool) {
 // without is the watch without the applications of a user.
 func (w *Watch) without(user string) *Watch {
 	rest := *w
+	rest.pairs = minRest
 	rest.before = slices.DeleteFunc(slices.Clone(w.before), func(a App) bool { return a.User == user })
 	rest.since = maps.Clone(w.since)
 	maps.DeleteFunc(rest.since, func(_ string, a App) bool { return a.User == user })

@@ -78,6 +78,7 @@ type Watch struct {
 	began  time.Time       // the latest time seen before the change, by the ResourceManager's clock
 	since  map[string]App
 	lasted time.Duration // since the change
+	pairs  int           // that are enough, if not MinApps
 }
 
 // New makes a watch from a list of all applications, taken right before the change.
@@ -258,7 +259,7 @@ func (w *Watch) Measure(g goal.Goal) (f Figure, err error) {
 		as, bs := point(pairs)
 		f.Before, f.Since = number(use.Of(as)), number(use.Of(bs))
 	}
-	if f.Enough = f.Likes >= MinApps && f.Pairs >= MinApps && f.Before > 0; !f.Enough {
+	if f.Enough = f.Likes >= MinApps && f.Pairs >= cmp.Or(w.pairs, MinApps) && f.Before > 0; !f.Enough {
 		return f, nil
 	}
 	f.Change = f.Since/f.Before - 1

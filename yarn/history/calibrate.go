@@ -98,6 +98,9 @@ func calibrate(s *samples) Calibration {
 	case len(s.AMStart) > 0:
 		c.AMStart, c.AMSamples = ms(quantile(s.AMStart, 0.5)), len(s.AMStart)
 		c.AMFrom = "from the launch of the AM's container to its job's being ready, median"
+	case len(s.DriverStart) > 0 && len(s.QuietStart) == 0:
+		c.AMStart, c.AMSamples = ms(quantile(s.DriverStart, 0.5)), len(s.DriverStart)
+		c.AMFrom = "from the launch of the AM's container to its request for executors, median of Spark applications"
 	case len(s.QuietStart) > 0:
 		c.AMStart, c.AMSamples = ms(quantile(s.QuietStart, 0.1)), len(s.QuietStart)
 		c.AMFrom = "from submission to the job's being ready, lower decile: how long it takes when nothing has to be waited for"

@@ -1,9 +1,9 @@
 // Package history turns the history of a YARN cluster into a workload that can be simulated.
 //
-// It reads up to four sources: the job history files of MapReduce (in a local folder or through WebHDFS:
+// It reads up to five sources: the job history files of MapReduce (in a local folder or through WebHDFS:
 // one file holds all of a job, see yarn/jhist), the JobHistoryServer (its list, and its data on single jobs where a
-// file cannot be read), and the ResourceManager (what it knows of applications of other kinds, the nodes, the queues and
-// the settings).
+// file cannot be read), the ResourceManager (what it knows of applications of other kinds, the nodes, the queues and
+// the settings), and the event logs of Spark.
 //
 // # Jobs
 //
@@ -13,7 +13,8 @@
 // it did after its own shuffle. Container sizes come from the job's own counters (memory times time over time) or its
 // configuration. The locations of a task's input are kept by host name. An application of another kind, of which the
 // ResourceManager knows only memory-seconds and vcore-seconds, becomes as many containers as it held on average, of at most two
-// sizes, which hold exactly those totals.
+// sizes, which hold exactly those totals. With its event log, a Spark application becomes stages in executors that it keeps (see workload/spark),
+// which hold the ResourceManager's memory-seconds too: see executorStart.
 //
 // # Incremental imports
 //
@@ -45,6 +46,7 @@ type Options struct {
 	History bool         // query the JobHistoryServer
 	Files   Folder       // folder of history files; nil: query the JobHistoryServer for every job
 	Check   bool         // take only files that are what the JobHistoryServer knows of their jobs
+	Logs    Folder       // event logs of Spark applications that the ResourceManager lists; may be nil
 
 	Since   time.Time // applications that finished at this time or later; zero: all
 	Until   time.Time // and no later than this; zero: until now

@@ -28,13 +28,27 @@ type importer struct {
 	unfinished workload.Slice // jobs of running applications. The store does not hold them: the next call knows more about them
 
 	mu      sync.Mutex
-	damaged int64
-	first   error // error of the first damaged one
+	damaged leftOut
 	denied  int64
-	wrong   int64
-	example error // of the first file that is not what the servers know of its job
+	wrong   leftOut // files that are not what the servers know of their jobs
 
 	listed map[key]*rest.Job // by the history server
+
+	logs    map[key][]Entry // event logs, by the application in their names
+	refused leftOut
+}
+
+// leftOut counts what is left out, with one reason: that of the smallest name, as workers come in any order.
+type leftOut struct {
+	n    int
+	name string
+	err  error
+}
+
+func (l *leftOut) add(name string, err error) {
+	if l.n++; l.n == 1 || name < l.name {
+		l.name, l.err = name, fmt.Errorf("%s: %w", name, err)
+	}
 }
 
 // fetch reads all sources into the store.
@@ -43,7 +57,11 @@ func (im *importer) fetch(ctx context.Context) error {
 	for _, source := range []struct {
 		asked bool
 		read  func(context.Context) error
-	}{{im.RM, im.askManager}, {im.History, im.listHistory}, {im.Files != nil, im.readFiles}, {im.History, im.askHistory}, {im.RM, im.takeOthers}} {
+	}{
+		{im.Logs != nil, im.listLogs},
+		{im.RM, im.askManager}, {im.History, im.listHistory}, {im.Files != nil, im.readFiles}, {im.History, im.askHistory},
+		{im.Logs != nil, im.readLogs}, {im.RM, im.takeOthers},
+	} {
 		if source.asked {
 			if err := source.read(ctx); err != nil {
 				return err
@@ -176,7 +194,7 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 		im.mu.Unlock()
 		return nil
 	case errors.Is(err, errDamaged):
-		im.leaveOut(path.Base(r.path), err)
+		im.leaveOut(&im.damaged, path.Base(r.path), err)
 		return nil
 	case err != nil:
 		return err
@@ -190,11 +208,7 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 		return err
 	}
 	if why != nil {
-		im.mu.Lock()
-		defer im.mu.Unlock()
-		if im.wrong++; im.example == nil {
-			im.example = fmt.Errorf("%s: %w", h.ID, why)
-		}
+		im.leaveOut(&im.wrong, h.ID, why)
 		return nil
 	}
 	var conf jobConf
@@ -208,13 +222,11 @@ func (im *importer) readFile(ctx context.Context, p *jhist.Parser, r ref) error 
 	return im.take(im.build.mapReduce(h, conf, im.apps[k], &t), &t)
 }
 
-// leaveOut counts a job without a usable history.
-func (im *importer) leaveOut(name string, err error) {
+// leaveOut counts a job whose history cannot be used.
+func (im *importer) leaveOut(l *leftOut, name string, err error) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
-	if im.damaged++; im.first == nil {
-		im.first = fmt.Errorf("%s: %w", name, err)
-	}
+	l.add(name, err)
 }
 
 // errDamaged marks errors of a file's content.
@@ -307,8 +319,8 @@ func (im *importer) tellCuts() {
 }
 
 func (im *importer) tellDamaged() {
-	im.note(int(im.damaged), "jobs' histories could not be read or understood and are left out%s", im.because(im.first))
-	im.note(int(im.wrong), "history files are not what the servers know of their jobs and are left out%s", im.because(im.example))
+	im.note(im.damaged.n, "jobs' histories could not be read or understood and are left out%s", im.because(im.damaged.err))
+	im.note(im.wrong.n, "history files are not what the servers know of their jobs and are left out%s", im.because(im.wrong.err))
 	im.note(int(im.denied), "history files may not be read by this user: ask as a member of the history server's group")
 }
 

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
+	"github.com/yardmaster/yardmaster/workload/spark"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
 
@@ -22,8 +24,9 @@ type Folder interface {
 
 // Entry is a file or a folder.
 type Entry struct {
-	Name string
-	Dir  bool
+	Name  string
+	Dir   bool
+	Owner string // as HDFS knows; "": on this machine it may be whoever copied it
 }
 
 // Local is a folder on this machine: a copy of the history server's done directory, or files collected by hand.
@@ -47,7 +50,7 @@ func (l local) List(_ context.Context, p string) iter.Seq2[Entry, error] {
 					dir = st.IsDir()
 				}
 			}
-			if !yield(Entry{e.Name(), dir}, nil) {
+			if !yield(Entry{e.Name(), dir, ""}, nil) {
 				return
 			}
 		}
@@ -71,7 +74,7 @@ func (w *webhdfs) String() string { return w.root }
 func (w *webhdfs) List(ctx context.Context, p string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for s, err := range w.files.List(ctx, path.Join(w.root, p)) {
-			if !yield(Entry{s.Name, s.IsDir()}, err) || err != nil {
+			if !yield(Entry{s.Name, s.IsDir(), s.Owner}, err) || err != nil {
 				return
 			}
 		}
@@ -88,4 +91,64 @@ func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(e
 // closed reports that access was denied.
 func closed(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, rest.ErrForbidden) || errors.Is(err, rest.ErrUnauthenticated)
+}
+
+// Logs presents a place of event logs as a folder: single files, and rolling logs as folders. A place with several of a name has the last one.
+func Logs(src spark.Source, name string) Folder { return &logFolder{src: src, name: name} }
+
+type logFolder struct {
+	src  spark.Source
+	name string
+	logs map[string]map[string]spark.File // the files of each; that of a single one has no name
+}
+
+func (l *logFolder) String() string { return l.name }
+
+func (l *logFolder) List(ctx context.Context, p string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if p != "" {
+			for name := range l.logs[p] {
+				if !yield(Entry{Name: name}, nil) {
+					return
+				}
+			}
+			return
+		}
+		l.logs = map[string]map[string]spark.File{}
+		n := 0
+		for f, err := range l.src(ctx) {
+			if n++; n > maxApps {
+				err = fmt.Errorf("%s has more than %d files: name a part of it", l.name, maxApps)
+			}
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			log, name := path.Split(f.Name)
+			if log = path.Base(log); !strings.HasPrefix(log, "eventlog_v2_") {
+				log, name = name, ""
+			}
+			if l.logs[log] == nil {
+				l.logs[log] = map[string]spark.File{}
+			}
+			l.logs[log][name] = f
+		}
+		for log, files := range l.logs {
+			if !yield(Entry{Name: log, Dir: files[""].Open == nil}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *logFolder) Open(ctx context.Context, p string) (io.ReadCloser, error) {
+	log, name := path.Split(p)
+	if log == "" {
+		log, name = name, ""
+	}
+	f, ok := l.logs[path.Clean(log)][name]
+	if !ok {
+		return nil, os.ErrNotExist
+	}
+	return f.Open(ctx)
 }

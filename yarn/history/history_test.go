@@ -388,7 +388,7 @@ func TestAnonymised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"alice", "bob", "carol", "prod", "adhoc", "batch", "Sleep", "word count", "127.0.0", "example", "secret", "pepper"} {
+	for _, name := range []string{"alice", "bob", "carol", "prod", "adhoc", "root.batch", "Sleep", "word count", "127.0.0", "example", "secret", "pepper"} {
 		if bytes.Contains(data, []byte(name)) {
 			t.Errorf("%q is in the file", name)
 		}

@@ -22,6 +22,7 @@ type app struct {
 	Unmanaged                           bool
 	Running                             bool  // Finished is the time of the query
 	seen                                int64 // time of the query
+	late                                bool  // the next import takes it
 }
 
 // site is the ResourceManager's description of the cluster; see output.go.
@@ -109,11 +110,14 @@ func (im *importer) askManager(ctx context.Context) error {
 		return err
 	}
 	if im.Running { // before those that have ended: one that ends in between is then in both lists, not in neither
-		if _, err = im.list(ctx, rest.AppFilter{States: []string{"RUNNING"}}, &im.running); err != nil {
+		im.running = map[key]*app{}
+		hold := func(k key, a *app) error { im.running[k] = a; return nil }
+		if _, err = im.list(ctx, rest.AppFilter{States: []string{"RUNNING"}}, hold); err != nil {
 			return err
 		}
 	}
-	hidden, err := im.list(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: im.Since, FinishedUntil: im.Until}, &im.apps)
+	im.apps = map[key]*app{}
+	hidden, err := im.list(ctx, rest.AppFilter{States: []string{"FINISHED", "FAILED", "KILLED"}, FinishedFrom: im.Since, FinishedUntil: im.Until}, im.ended)
 	if err != nil {
 		return err
 	}
@@ -121,9 +125,22 @@ func (im *importer) askManager(ctx context.Context) error {
 	return nil
 }
 
+// ended takes an application without a history as it comes, so that memory does not hold the list, and a call that breaks off has what it was sent.
+func (im *importer) ended(k key, a *app) error {
+	if im.store.has(k) {
+		return nil
+	}
+	if !(a.Type == "MAPREDUCE" && (im.Files != nil || im.History)) && !im.waits(k, a) {
+		if taken, err := im.takeOther(a); taken || err != nil {
+			return err
+		}
+	}
+	im.apps[k] = a // what is not taken stays known, for whoever forges a history of it
+	return nil
+}
+
 // list reads a list of applications, and returns how many hide their times.
-func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*app) (hidden int, err error) {
-	*into = map[key]*app{}
+func (im *importer) list(ctx context.Context, f rest.AppFilter, use func(key, *app) error) (hidden int, err error) {
 	listed := 0
 	for a, err := range im.Client.Apps(ctx, f) {
 		if err != nil {
@@ -131,6 +148,9 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 		}
 		if listed++; listed > maxApps {
 			return 0, fmt.Errorf("the ResourceManager lists more than %d applications: ask for less with --since", maxApps)
+		}
+		if listed%1000 == 0 {
+			im.progress(-1, fmt.Sprintf("%d applications listed", listed))
 		}
 		k, ok := parseKey(a.ID)
 		if !ok || !slices.Contains(f.States, a.State) {
@@ -151,10 +171,12 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 		if a.State != "FINISHED" {
 			status = a.State
 		}
-		(*into)[k] = &app{
+		if err := use(k, &app{
 			ID: a.ID, User: a.User, Name: a.Name, Queue: a.Queue, Type: a.Type, Status: status, Priority: a.Priority,
 			Started: a.StartedTime, Launch: a.LaunchTime, Finished: a.FinishedTime, Running: running,
 			MemorySeconds: a.MemorySeconds, CoreSeconds: a.VCoreSeconds, Unmanaged: a.Unmanaged, seen: im.Now.UnixMilli(),
+		}); err != nil {
+			return hidden, err
 		}
 	}
 	return hidden, nil
@@ -163,32 +185,40 @@ func (im *importer) list(ctx context.Context, f rest.AppFilter, into *map[key]*a
 // lateHistory is how long after its end a MapReduce job's history may still appear.
 const lateHistory = 10 * time.Minute
 
-// takeOthers makes jobs of the applications without a history.
+// takeOther makes a job of an application without a history, unless it held nothing.
+func (im *importer) takeOther(a *app) (taken bool, err error) {
+	j := im.build.other(a)
+	if j == nil {
+		return false, nil
+	}
+	t := tally{FromRM: 1}
+	if !a.launched() {
+		t.NoLaunch = 1
+	}
+	t.ended(a.Status)
+	return true, im.take(j, &t)
+}
+
+// takeOthers makes jobs of the applications that were held back for a history and have none.
 func (im *importer) takeOthers(context.Context) error {
 	late, idle := 0, 0
 	for k, a := range im.apps {
 		if im.store.has(k) {
 			continue
 		}
-		if a.Type == "MAPREDUCE" && (im.Files != nil || im.History) && im.Now.Sub(time.UnixMilli(a.Finished)) < lateHistory && a.MemorySeconds > 0 {
+		if a.late || a.Type == "MAPREDUCE" && (im.Files != nil || im.History) && im.Now.Sub(time.UnixMilli(a.Finished)) < lateHistory && a.MemorySeconds > 0 {
 			late++
 			continue
 		}
-		j := im.build.other(a)
-		if j == nil {
-			idle++
-			continue
-		}
-		t := tally{FromRM: 1}
-		if !a.launched() {
-			t.NoLaunch = 1
-		}
-		t.ended(a.Status)
-		if err := im.take(j, &t); err != nil {
+		taken, err := im.takeOther(a)
+		if err != nil {
 			return err
 		}
+		if !taken {
+			idle++
+		}
 	}
-	im.note(late, "MapReduce jobs ended less than %v ago and their history is not there yet: the next import takes them", unit.FormatSeconds(lateHistory.Seconds()))
+	im.note(late, "jobs ended less than %v ago and their history or log is not complete yet: the next import takes them", unit.FormatSeconds(lateHistory.Seconds()))
 	for k, a := range im.running {
 		if im.store.has(k) {
 			continue

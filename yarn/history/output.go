@@ -7,16 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/cluster"
+	"github.com/yardmaster/yardmaster/cluster/clusterfile"
 	"github.com/yardmaster/yardmaster/unit"
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
+	"github.com/yardmaster/yardmaster/workload/spark"
 	"github.com/yardmaster/yardmaster/yarn/conf"
 	"github.com/yardmaster/yardmaster/yarn/rest"
 )
@@ -62,6 +63,13 @@ func (im *importer) finish() (*Summary, error) {
 	if m.tally.FromRM > 0 || len(im.unfinished) > 0 {
 		out.Assumptions = append(out.Assumptions, "YARN: an application without history is containers of at most two sizes, all asked for at once, that hold its memory-seconds and vcore-seconds: "+
 			"how many it really had, of which sizes and when, is not known")
+	}
+	if m.tally.FromLogs > 0 {
+		alone := func(text string) bool { // of logs without a ResourceManager
+			return strings.HasPrefix(text, "spark: submitted when") || strings.HasPrefix(text, "spark: an executor starts")
+		}
+		out.Assumptions = append(append(out.Assumptions, slices.DeleteFunc(spark.Assumptions(), alone)...),
+			"YARN: of a Spark application with a log, the ResourceManager says who submitted it, where and when, and how much it held: what its executors held beyond their registration is how long they take to start")
 	}
 	if n := len(im.unfinished); n > 0 {
 		out.Assumptions = append(out.Assumptions, fmt.Sprintf("YARN: %d applications were running at %s: they are in the workload with what they had held until then, as if they had ended then; "+
@@ -213,13 +221,9 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// writeCluster writes nodes of one size and rack as groups of names.
+// writeCluster writes the nodes.
 func (im *importer) writeCluster(w io.Writer) error {
-	type like struct {
-		rack string
-		room unit.Resources
-	}
-	groups := map[like][]string{}
+	c, racks := &cluster.Cluster{}, cluster.RackIndex{}
 	seen := map[string]int{}
 	for i := range im.site.nodes {
 		seen[im.site.nodes[i].HostName]++
@@ -230,24 +234,10 @@ func (im *importer) writeCluster(w io.Writer) error {
 		if t.Memory <= 0 && t.VCores <= 0 {
 			continue
 		}
-		k := like{rackName(im.names.rack(n.Rack)), unit.Resources{Mem: t.Memory, Cores: t.VCores}}
-		groups[k] = append(groups[k], im.nodeName(n, seen))
+		rack := racks.Of(c, rackName(im.names.rack(n.Rack)))
+		c.Nodes = append(c.Nodes, cluster.Node{Name: im.nodeName(n, seen), Rack: rack, Room: unit.Resources{Mem: t.Memory, Cores: t.VCores}})
 	}
-	keys := slices.SortedFunc(maps.Keys(groups), func(a, b like) int {
-		return cmp.Or(strings.Compare(a.rack, b.rack), cmp.Compare(a.room.Mem, b.room.Mem), cmp.Compare(a.room.Cores, b.room.Cores))
-	})
-	var b strings.Builder
-	b.WriteString("# The nodes that the ResourceManager showed, by rack and size. Memory in MiB.\ngroups:\n")
-	for _, k := range keys {
-		list := groups[k]
-		slices.Sort(list)
-		fmt.Fprintf(&b, "  - racks: [%s]\n    memory: %d\n    cores: %d\n    names:\n", strconv.Quote(k.rack), k.room.Mem, k.room.Cores)
-		for _, n := range list {
-			fmt.Fprintf(&b, "      - %s\n", strconv.Quote(n))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return clusterfile.Write(w, "The nodes that the ResourceManager showed, by rack and size. Memory in MiB.", c)
 }
 
 // nodeName is a node's host, as the histories name it; with the port if a host has several NodeManagers.

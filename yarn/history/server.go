@@ -25,7 +25,7 @@ func (im *importer) askHistory(ctx context.Context) error {
 	for k, j := range im.listed {
 		switch {
 		case im.store.has(k):
-		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied+im.damaged+im.wrong == 0:
+		case im.Files != nil && im.Now.Sub(time.UnixMilli(j.FinishTime)) < lateHistory && im.denied == 0 && im.damaged.n+im.wrong.n == 0:
 			late++
 		default:
 			list = append(list, j)
@@ -145,7 +145,7 @@ func (im *importer) skip(ctx context.Context, id string, err error) error {
 	if errors.Is(err, rest.ErrUnavailable) || errors.Is(err, rest.ErrUnauthenticated) {
 		return err
 	}
-	im.leaveOut(id, err)
+	im.leaveOut(&im.damaged, id, err)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (s *state) cover(since, until time.Time) {
 
 const (
 	partJobs   = 500
-	partWeight = 1 << 20 // listed lengths and hosts
+	partWeight = 1 << 20 // listed lengths, edges and hosts
 	partTime   = 2 * time.Second
 )
 
@@ -285,7 +285,7 @@ func (s *store) add(j *workload.Job, t *tally) (bool, error) {
 		}
 		s.pending = append(s.pending, j)
 		for i := range j.Stages {
-			s.weight += int64(len(j.Stages[i].Length.Values))
+			s.weight += int64(len(j.Stages[i].Length.Values) + 3*len(j.Stages[i].After))
 			if h := j.Stages[i].Hosts; h != nil {
 				s.weight += 2 * int64(len(h.Of))
 			}

@@ -2,6 +2,8 @@ package history
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/workload"
 	"github.com/yardmaster/yardmaster/workload/jobfile"
@@ -21,20 +23,24 @@ type tally struct {
 	NoConf                   int64 // jobs whose own configuration could not be read
 	OverREST                 int64 // jobs taken from the history server
 	FromRM                   int64 // applications that only the ResourceManager knows
+	FromLogs                 int64 // Spark applications with their event logs
 	NoLaunch                 int64 // of these, without the time of their first container
 	Quantiles                int64 // stages with so many tasks that their lengths are a table
 	Restarted                int64 // jobs whose AM was started more than once
 	Near, InRack, Far        int64 // attempts of maps by where their input was
 
 	Samples samples
+	Logs    map[string]int64 `json:",omitempty"` // what readers of event logs noted
 }
 
 // samples are durations, in milliseconds, from which the cluster's own delays are learned.
 type samples struct {
 	AMStart    []int64 `json:"MasterStart,omitempty"` // launch of the AM's container to its being ready
 	QuietStart []int64 `json:",omitempty"`            // submission to its being ready
-	Commit     []int64 `json:",omitempty"`            // end of the last task to the end of the job
-	Overhead   []int64 `json:",omitempty"`            // container time beyond task time, per container
+	// DriverStart is AMStart of Spark applications.
+	DriverStart []int64 `json:",omitempty"`
+	Commit      []int64 `json:",omitempty"` // end of the last task to the end of the job
+	Overhead    []int64 `json:",omitempty"` // container time beyond task time, per container
 }
 
 // maxSamples of each kind are kept per part.
@@ -65,8 +71,20 @@ func (t *tally) add(o *tally) {
 	}
 	t.Samples.AMStart = append(t.Samples.AMStart, o.Samples.AMStart...)
 	t.Samples.QuietStart = append(t.Samples.QuietStart, o.Samples.QuietStart...)
+	t.Samples.DriverStart = append(t.Samples.DriverStart, o.Samples.DriverStart...)
 	t.Samples.Commit = append(t.Samples.Commit, o.Samples.Commit...)
 	t.Samples.Overhead = append(t.Samples.Overhead, o.Samples.Overhead...)
+	for text, n := range o.Logs {
+		t.logged(text, n)
+	}
+}
+
+// logged counts what a reader of event logs noted.
+func (t *tally) logged(text string, n int64) {
+	if t.Logs == nil {
+		t.Logs = map[string]int64{}
+	}
+	t.Logs[text] += n
 }
 
 type counted struct {
@@ -92,6 +110,7 @@ func (t *tally) counts() []counted {
 		{&t.NoConf, "jobs' own configurations were not read: the size of their AM and their slow-start are assumed"},
 		{&t.OverREST, "jobs were taken from the history server's answers: hosts, failed attempts and shuffle times are not known"},
 		{&t.FromRM, "applications are known to the ResourceManager only: containers that hold their memory-seconds and vcore-seconds"},
+		{&t.FromLogs, "Spark applications are simulated stage by stage, from their event logs"},
 		{&t.NoLaunch, "applications do not say when they got their first container, as unmanaged ones never do: their wait counts as work, and a replay waits again"},
 		{&t.Quantiles, "stages have so many tasks that their lengths are kept as a table of quantiles, without hosts"},
 		{&t.Restarted, "jobs had their AM started more than once: it is started once"},
@@ -112,6 +131,9 @@ func (t *tally) notes() workload.Notes {
 		if c.text != "" {
 			notes.Add(*c.n, "YARN: %s", c.text)
 		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(t.Logs)) {
+		notes.Add(t.Logs[text], "Spark: %s", text)
 	}
 	return notes
 }

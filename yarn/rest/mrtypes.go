@@ -54,6 +54,7 @@ type FileStatus struct {
 	Name   string `json:"pathSuffix"` // within the listed folder; empty when a single file was listed
 	Type   string `json:"type"`       // FILE, DIRECTORY, SYMLINK
 	Length int64  `json:"length"`
+	Owner  string `json:"owner"`
 }
 
 // IsDir reports whether the entry is a folder.
