@@ -17,6 +17,7 @@ import (
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop/sls"
 	"github.com/yardmaster/yardmaster/studies/lab/proc"
+	"github.com/yardmaster/yardmaster/studies/lab/spark"
 )
 
 // clusters are the verbs that start and stop daemons.
@@ -25,6 +26,7 @@ var clusters = []verb{
 	{"lab status", "", "list processes, their resource usage and their addresses", "Lists processes, their resource usage and their addresses.", status},
 	{"lab down", "", "stop everything that was brought up", "Stops every process of the run, also after a crash. Logs and data stay unless --clean is given.", down},
 	{"lab fetch hadoop", "", "only fetch the jars", "Fetches the jars with Maven, unless they are already there.", fetchHadoop},
+	{"lab fetch spark", "", "only fetch Spark", "Installs PySpark with pip into the lab's cache, unless it is already there.", fetchSpark},
 	{"lab unmanaged", "", "run a workload file of unmanaged AMs on a lab that is up", "Runs a workload on a lab that is up. A workload has one application per line:\n" +
 		`  {"id":"a","user":"alice","queue":"prod","submit":0,"containers":[{"count":3,"mb":512,"hold":[2000,3000]}]}`, ams},
 	{"lab up sls", "", "bring a real ResourceManager with hundreds of simulated nodes up", "Starts Hadoop's Scheduler Load Simulator: a real ResourceManager with simulated nodes, and optionally a load of jobs.\n" +
@@ -186,6 +188,18 @@ func fetchHadoop(f *flag.FlagSet, out io.Writer) action {
 			return err
 		}
 		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), lib)
+		return nil
+	}
+}
+
+func fetchSpark(_ *flag.FlagSet, out io.Writer) action {
+	return func(ctx context.Context) error {
+		began := time.Now()
+		jars, err := spark.Fetch(ctx, out)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(began).Seconds(), jars)
 		return nil
 	}
 }

@@ -53,6 +53,15 @@ var measured = []verb{
 	{"mapreduce", "", "run MapReduce jobs, import, predict a change of settings, make it, compare",
 		"Runs MapReduce jobs on real daemons, imports their history, predicts what other settings would do, runs the jobs under those settings\n" +
 			"and once more under the first, and compares prediction and cluster. With --offline it uses the stored imports.", new(live.MapReduce).Study().Verb},
+	{"spark", "", "run Spark applications, import, predict other executors and queues, measure, compare",
+		"Runs Spark applications on real daemons, imports their event logs, predicts what other executors, other queues and dynamic allocation would do, runs the\n" +
+			"applications under each, and once more as they were. With --offline it uses the stored records. Needs python3 with pip, which installs PySpark.", new(live.Spark).Study().Verb},
+	{"spark-idle", "", "ask `spark queue` about notebooks that hold idle executors, do as it says, and measure",
+		"Runs notebooks that hold executors beside jobs that want the room, on real daemons; asks `spark queue` what to set, stores the answer, sets it and runs\n" +
+			"them again. With --offline it uses the stored records. Needs python3 with pip, which installs PySpark.", (&live.Spark{Idle: true}).Study().Verb},
+	{"spark-size", "", "predict from one run how long Spark applications take with other numbers of executors, and measure",
+		"Runs three Spark applications on real daemons with two executors each, stores what `spark size` says of other numbers, and runs them with those.\n" +
+			"With --offline it uses the stored records. Needs python3 with pip, which installs PySpark.", new(live.SparkSize).Study().Verb},
 	{"eta", "", "ask real daemons when their applications will end, and compare",
 		"Runs unmanaged applications on real daemons, imports them, and asks `eta` about others every few seconds; reports how often the intervals hold.\n" +
 			"With --offline it uses the stored records.", new(live.ETA).Study().Verb},

@@ -99,6 +99,15 @@ func TestLabKerberos(t *testing.T) { endured(t, "kerberos", Study{}) }
 // TestLabLies injects wrong answers and refusals.
 func TestLabLies(t *testing.T) { endured(t, "lies", Study{}) }
 
+// TestLabSoak leaves it running for a while.
+func TestLabSoak(t *testing.T) { endured(t, "soak", Study{SoakFor: 24 * time.Second}) }
+
+// TestLabUpgrade stops it and starts another under the same journal, in each way.
+func TestLabUpgrade(t *testing.T) { endured(t, "upgrades", Study{Upgrades: 3}) }
+
+// TestLabDays rehearses steering for a virtual day.
+func TestLabDays(t *testing.T) { endured(t, "days", Study{Days: 1}) }
+
 // TestLabSize gives it a long list of applications. The duration of a sample also depends on the computer: a miss is retried.
 func TestLabSize(t *testing.T) {
 	s := Study{Nodes: 50, Apps: []int{100, 1000}}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/yardmaster/yardmaster/studies/soak"
 )
 
 // records are all runs, by part.
@@ -87,6 +89,15 @@ func (r records) verdicts() (all []verdict) {
 	add("kerberos", "%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(rows[Secured](r["kerberos"])))
 	add("lies", "%d lies and refusals: no harmful change, one clear line each.", len(rows[FaultResult](r["lies"])))
 	add("size", "one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20)
+	var lasted float64
+	for _, r := range rows[soak.Record](r["soak"]) {
+		lasted = max(lasted, r.Lasted)
+	}
+	add("upgrades", "%d changes of the version that steers: the next one knows the value found, it is in place at the end, and %d applications have all ended well.",
+		len(rows[Upgrade](r["upgrades"])), r["upgrades"].appTotals().Apps.Submitted)
+	add("soak", "%.1f hours with restarts, rotated logs and a clock that is stepped: memory and descriptors are flat, and %d applications have all ended well.",
+		lasted/3600, r["soak"].appTotals().Apps.Submitted)
+	add("days", "memory is flat in a rehearsal of 30 virtual days.")
 	return all
 }
 
@@ -109,7 +120,7 @@ func (r records) data() map[string]any {
 
 var pageFuncs = template.FuncMap{
 	"list": func(all ...any) []any { return all }, "counts": counts, "lastOf": func(l series) []string { return l[len(l)-1].Sum.Tried },
-	"kills": countKills, "guards": func(l series) string { return tally(l, func(a *Apply) string { return a.Guard }) },
+	"kills": countKills, "soaked": soak.Text, "guards": func(l series) string { return tally(l, func(a *Apply) string { return a.Guard }) },
 	"states": func(l series) string {
 		return tally(l, func(a *Apply) string {
 			return fmt.Sprintf("%s (journal open: %v), then %s (restored by: %s):", a.Left, a.Open, a.Final, cmp.Or(a.By, "nobody"))

@@ -80,13 +80,7 @@ func (s *Study) outages(ctx context.Context, t *sheet, y *yard, o *outage) error
 		}
 		t.add(&g, g.Miss, "%s %d (%s)", g.Kind, g.N, g.Store)
 	}
-	took, ok := p.Stop(40 * time.Second)
-	same, obeyed := y.set.original(ctx), proc.Await(ctx, 5*time.Second, 50*time.Millisecond, func() bool { return y.set.obeyed(ctx) })
-	text := fmt.Sprintf("%s: ended %.1f s after SIGTERM, as found %v, in force %v", o.name, took.Seconds(), same, obeyed)
-	t.Sum.Final = append(t.Sum.Final, text)
-	if !ok || !same || !obeyed {
-		t.Sum.miss("%s; its last words: %s", text, p.Last())
-	}
+	t.ends(ctx, y, p, o.name)
 	f, err := y.leave(ctx, l, &t.Sum, o.name)
 	t.Sum.AppsEach = append(t.Sum.AppsEach, f)
 	return err

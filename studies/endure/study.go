@@ -19,21 +19,27 @@ import (
 	"github.com/yardmaster/yardmaster/studies/harness"
 	"github.com/yardmaster/yardmaster/studies/lab/hadoop"
 	"github.com/yardmaster/yardmaster/studies/lab/host"
+	"github.com/yardmaster/yardmaster/studies/soak"
 )
 
 // Study runs all or some of the parts.
 type Study struct {
-	Kills     int    // of the steerer, over both schedulers
-	Knobs     int    // kills with each scheduler while several knobs are turned
-	Applies   int    // kills of "yarn apply"
-	Restarts  int    // of the ResourceManager
-	Failovers int    // from one ResourceManager to the other
-	Apps      []int  // applications in the ResourceManager's list, one size after another
-	Nodes     int    // of the large cluster
-	Brief     bool   // faults: only the few that need no waiting, each for a short time
-	Seed      uint64 // of the kill times
+	Kills     int           // of the steerer, over both schedulers
+	Knobs     int           // kills with each scheduler while several knobs are turned
+	Applies   int           // kills of "yarn apply"
+	Restarts  int           // of the ResourceManager
+	Failovers int           // from one ResourceManager to the other
+	Apps      []int         // applications in the ResourceManager's list, one size after another
+	Nodes     int           // of the large cluster
+	Upgrades  int           // changes of the version that steers
+	Old       string        // the commit of the other version; "": the same
+	Days      int           // virtual, of a rehearsal
+	SoakFor   time.Duration // how long the steerer is left running
+	Brief     bool          // faults: only the few that need no waiting, each for a short time
+	Seed      uint64        // of the kill times
 
 	work, bin string // the folder of the daemons, and the command
+	program   string // the command's version
 	log       *log.Logger
 }
 
@@ -48,6 +54,7 @@ type part struct {
 var parts = []part{
 	{"kills", row[Kill], (*Study).kills}, {"knobs", row[Kill], (*Study).knobs}, {"apply", row[Apply], (*Study).applies}, {"restarts", row[Gap], (*Study).restarts},
 	{"failovers", row[Gap], (*Study).failovers}, {"kerberos", row[Secured], (*Study).kerberos}, {"lies", row[FaultResult], (*Study).faults}, {"size", row[Size], (*Study).size},
+	{"upgrades", row[Upgrade], (*Study).upgrades}, {"soak", row[soak.Record], (*Study).soak}, {"days", row[soak.Record], (*Study).days},
 }
 
 func row[R any]() any { return new(R) }
@@ -63,6 +70,10 @@ func (s *Study) Study() *harness.Study[sheet] {
 		f.IntVar(&s.Restarts, "restarts", 5, "number of restarts of the ResourceManager")
 		f.IntVar(&s.Failovers, "failovers", 5, "number of failovers from one ResourceManager to the other")
 		f.IntVar(&s.Nodes, "nodes", 500, "nodes of the large cluster")
+		f.IntVar(&s.Upgrades, "upgrades", 10, "number of changes of the version that steers")
+		f.StringVar(&s.Old, "old", "", "`file` of the other version (default: the same)")
+		f.IntVar(&s.Days, "days", 30, "virtual days of a rehearsal")
+		f.DurationVar(&s.SoakFor, "soak-for", 2*time.Hour, "how long a steerer is left running")
 		f.Uint64Var(&s.Seed, "seed", 1, "seed of the kill times")
 		f.BoolVar(&s.Brief, "brief", false, "fewer faults and fewer samples, as in CI")
 	}
@@ -76,7 +87,7 @@ func (s *Study) Study() *harness.Study[sheet] {
 			return err
 		}
 		bench.Defer(clean)
-		s.work, s.bin, s.log = work, bench.Bin, log.New(bench.Log, "", log.Ltime)
+		s.work, s.bin, s.program, s.log = work, bench.Bin, bench.Program, log.New(bench.Log, "", log.Ltime)
 		if bench.Work == "" { // a steerer of another account uses what was made here
 			err = os.Chmod(work, 0o755)
 		}
@@ -93,7 +104,11 @@ func (s *Study) Study() *harness.Study[sheet] {
 	h.Keep = func(began *evidence.Run, t *sheet) (evidence.Run, error) { return t.keep(h.Dir, began) }
 	h.Stored = func() ([]evidence.Run, []*sheet, error) { return stored(h.Dir) }
 	h.Facts = func(_ context.Context, _ []evidence.Run, list []*sheet) (map[string]any, template.FuncMap, error) {
-		return recordsOf(list).data(), pageFuncs, nil
+		r, err := recordsOf(list), error(nil)
+		if all := rows[soak.Record](r["soak"]); len(all) > 0 {
+			err = soak.Picture(filepath.Join(h.Dir, "size.svg"), all[len(all)-1])
+		}
+		return r.data(), pageFuncs, err
 	}
 	h.Verdict = func() error {
 		_, list, err := stored(h.Dir)

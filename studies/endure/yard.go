@@ -30,6 +30,7 @@ type yard struct {
 	queue   string   // full path, or several separated by commas
 	address string   // of the ResourceManager, or of both, in the command's syntax
 	login   []string // flags for authentication
+	listen  string   // address of the status page; "": none
 	set     *setting
 	rm      *rest.Client
 	journal string
@@ -101,7 +102,7 @@ func (s *Study) open(ctx context.Context, name, queues string, o hadoop.Options)
 
 // steer runs the command on the yard's queue as an account, through the given address or else the yard's own. Without a journal it only observes.
 func (y *yard) steer(bin, address string, as *syscall.Credential, more ...string) (*steerer.Process, error) {
-	args, mode := []string{"yarn", "steer", "--rm", cmp.Or(address, y.address), "--queue", y.queue, "--log-format", "json", "--listen", "off", "--per-hour", "100000"}, []string{"--observe"}
+	args, mode := []string{"yarn", "steer", "--rm", cmp.Or(address, y.address), "--queue", y.queue, "--log-format", "json", "--listen", cmp.Or(y.listen, "off"), "--per-hour", "100000"}, []string{"--observe"}
 	if y.journal != "" {
 		mode = []string{"--act", "--journal", y.journal}
 	}

@@ -204,12 +204,14 @@ func (r *Run) Number() int {
 	return n
 }
 
-// lost are commits that some records name and the history has not: those of branches, which Program refuses now, and those of 17 and
-// 18 November 2026, whose changes came to the main branch as few commits after their own had been lost.
+// lost are commits that some records name and the history has not: those of branches, which Program refuses now, and those of 17 to
+// 19 November 2026, whose changes came to the main branch as few commits after their own had been lost.
 var lost = []string{
 	"297b831", "3dbd4ce", "4312022", "4a6cacd", "6aa1c2a", "9a8e6aec3a03", "ac6a70dae4aa", "d920660605db", "eae3aa5d1bbb", "edac6d0",
 	"7682c10f9250", "7a677f987a82", "7f00a2a0d205", "96aee90a62b2", "972a882b62d1", "b7ca24f0e2d0", "b871d6bee624", "bdaf5bf2bcd4", "d2f34b0a4a10",
 	"de88ed40dc35", "ee005a1a0010",
+	"d16807fb6ded", "233d6ca463f0", "ac5548270f30", "fe1be67f09d3", "66fa8418d548", "8c54a5ff1623", "b9f51b1d15f9", "101d6ff7ab05", "10905b04d13d",
+	"86d44c650735", "2ab9a72f7d93", "38be447f4a8d",
 }
 
 var unchanged = regexp.MustCompile(`, commit ([0-9a-f]{7,40})$`)

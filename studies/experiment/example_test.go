@@ -73,7 +73,7 @@ func Example() {
 
 // The page prints the study above word for word.
 func TestTheStudyOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reproducing.md")
+	page, err := os.ReadFile("../../docs/add-a-study.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,6 @@ func TestTheStudyOfThePage(t *testing.T) {
 	_, code, ok := strings.Cut(string(page), "```go\n")
 	code, _, ok2 := strings.Cut(code, "```")
 	if !ok || !ok2 || !strings.Contains(string(source), code) {
-		t.Error("docs/reproducing.md and example_test.go differ: the page has the function Study")
+		t.Error("docs/add-a-study.md and example_test.go differ: the page has the function Study")
 	}
 }

@@ -61,6 +61,17 @@ func (r *Runs) Estimate(experiment, metric string) result.Estimate {
 	return estimate(r.Values(experiment, metric))
 }
 
+// Relative is the relative change of a figure from one experiment to another, with an interval of 95 % from those of the two means.
+func (r *Runs) Relative(from, to, metric string) result.Estimate {
+	a, b := r.Estimate(from, metric), r.Estimate(to, metric)
+	half := b.Mean / a.Mean * math.Hypot(a.Half()/a.Mean, b.Half()/b.Mean)
+	if !a.Known || !b.Known { // of a single run
+		half = math.Inf(1)
+	}
+	change := b.Mean/a.Mean - 1
+	return result.Estimate{N: min(a.N, b.N), Mean: change, Low: change - half, High: change + half, Known: !math.IsInf(half, 1)}
+}
+
 // Point is Estimate for a chart.
 func (r *Runs) Point(experiment, metric string) Point { return point(r.Estimate(experiment, metric)) }
 

@@ -331,6 +331,9 @@ func (s *Study[R]) Verb(f *flag.FlagSet, out io.Writer) func(context.Context) er
 	}
 	if s.Repetitions > 0 {
 		f.IntVar(&s.Repetitions, "repetitions", s.Repetitions, "number of repetitions of every way"+map[bool]string{false: ", besides those already stored"}[s.Resume])
+		if s.Key != nil {
+			f.IntVar(&s.From, "from", s.From, "`number` of the first repetition (default: the first one"+map[bool]string{false: " that is not stored)", true: ")"}[s.Resume])
+		}
 	} else {
 		s.Repetitions = 1
 	}

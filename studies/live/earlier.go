@@ -50,7 +50,7 @@ func newEarlierFacts(ctx context.Context, dir string) (*earlierFacts, error) {
 
 // Change is the relative change of a queue's figure against that of the settings as they are.
 func (f *earlierFacts) Change(of *experiment.Runs, arm, queue string) result.Estimate {
-	return relative(of, asItIs, arm, queue)
+	return of.Relative(asItIs, arm, queue)
 }
 
 // Off is the predicted change less the measured one.

@@ -184,3 +184,39 @@ func TestLabWatch(t *testing.T) {
 		t.Errorf("known %+.3f, %+v", r.Known(), r.Figure)
 	}
 }
+
+// TestLabSpark runs two small Spark applications, one with dynamic allocation, imports their logs and simulates them.
+func TestLabSpark(t *testing.T) {
+	ctx := needLab(t)
+	var log strings.Builder
+	h := (&Spark{Small: true}).Study()
+	h.Options = harness.Options{Repetitions: 1, Only: []string{asItIs}, Dir: t.TempDir(), Log: &log}
+	if err := h.Record(ctx); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	text, _, err := h.Report(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s%s", log.String(), text)
+	_, records, err := h.Records()
+	if err != nil || len(records) != 1 {
+		t.Fatal(len(records), err)
+	}
+	r := records[0]
+	jobs, err := readJobs(filepath.Join(r.dir, jobsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs { // from its log, not from totals
+		if j.Keep == nil || len(j.Stages) < 3 || (j.Keep.Dynamic != nil) != (j.User == "eva") {
+			t.Errorf("%s: %d stages, %+v", j.Name, len(j.Stages), j.Keep)
+		}
+	}
+	for _, a := range r.Apps { // the machine is busy with other tests: only the chain is tested
+		s := r.Predicted[asItIs][a.Name]
+		if math.Abs(off(s.Elapsed, a.Elapsed)) > 0.5 || math.Abs(off(s.Memory, a.Memory)) > 0.3 {
+			t.Errorf("measured %+v, simulated %+v", a, s)
+		}
+	}
+}

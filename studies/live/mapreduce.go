@@ -150,13 +150,13 @@ func imported(run, phase string) string { return filepath.Join(run, "import-"+ph
 
 // importInto imports a cluster as an operator would, with the history of its MapReduce jobs, for which it waits, or without, and moves the files that a
 // simulation needs to a folder.
-func importInto(ctx context.Context, now *harness.Run, c *hadoop.Cluster, mapreduce bool, wait time.Duration, dir string) error {
+func importInto(ctx context.Context, now *harness.Run, c *hadoop.Cluster, mapreduce bool, wait time.Duration, dir string, more ...string) error {
 	from, clean, err := host.Folder("", "import")
 	if err != nil {
 		return err
 	}
 	defer clean()
-	args := []string{"import", "yarn", "--rm", c.RM(), "--user", admin, "--since", "1d", "-o", from}
+	args := append([]string{"import", "yarn", "--rm", c.RM(), "--user", admin, "--since", "1d", "-o", from}, more...)
 	if mapreduce {
 		args = append(args, "--history", c.History(), "--webhdfs", c.NameNode())
 		if err := host.Sleep(ctx, wait); err != nil {

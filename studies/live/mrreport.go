@@ -176,6 +176,12 @@ func newPlot(f *mapreduceFacts) *plot {
 	for _, j := range f.Jobs {
 		p.Most = max(p.Most, f.A.job[j], f.B.job[j], f.SimA.job[j], f.SimB.job[j])
 	}
+	p.scale()
+	return p
+}
+
+// scale rounds the largest value up and sets the ticks.
+func (p *plot) scale() {
 	step := 20.0
 	for p.Most/step > 8 {
 		step *= 2
@@ -184,7 +190,6 @@ func newPlot(f *mapreduceFacts) *plot {
 	for v := 0.0; v <= p.Most; v += step {
 		p.Ticks = append(p.Ticks, v)
 	}
-	return p
 }
 
 // x and y are coordinates of a value, plus an offset.

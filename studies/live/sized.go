@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -376,9 +375,8 @@ func newSizedFacts(ctx context.Context, dir string, runs []evidence.Run, records
 
 // armFigures are those of all runs and of rehearsals, by arm.
 type armFigures struct {
-	Arms                []string
-	Measured, Predicted *experiment.Runs
-	Recomputed          []string // arms whose predictions were not recorded before their first runs
+	experiment.Gains
+	Recomputed []string // arms whose predictions were not recorded before their first runs
 }
 
 // figures collects them. A rehearsal that was recorded before the arm's first run is read; others are recomputed.
@@ -389,7 +387,7 @@ func figures(ctx context.Context, dir string, records []*SizedRecord, measured f
 	if err != nil {
 		return nil, err
 	}
-	f, found, ours := &armFigures{}, map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
+	f, found, ours := &armFigures{Gains: experiment.Gains{Base: "fifo"}}, map[string][]experiment.Metrics{}, map[string][]experiment.Metrics{}
 	most := 0
 	for _, r := range records {
 		m, err := measured(r)
@@ -397,7 +395,7 @@ func figures(ctx context.Context, dir string, records []*SizedRecord, measured f
 			return nil, err
 		}
 		if found[r.Arm] == nil {
-			f.Arms = append(f.Arms, r.Arm)
+			f.Ways = append(f.Ways, r.Arm)
 			if i := slices.IndexFunc(kept, func(p evidence.Run) bool { return p.File == r.Prediction }); i >= 0 {
 				ours[r.Arm] = predictions[i].Replays
 			} else {
@@ -455,31 +453,9 @@ func (f *sizedFacts) Downs() (list []float64) {
 	return list
 }
 
-// Gain is the fall of a figure against FIFO: 0.4 is 40 % less.
-func (f *sizedFacts) Gain(of *experiment.Runs, arm, metric string) float64 {
-	return 1 - of.Estimate(arm, metric).Mean/of.Estimate("fifo", metric).Mean
-}
-
-// Off is the predicted gain less the measured one.
-func (f *sizedFacts) Off(arm, metric string) float64 {
-	return f.Gain(f.Predicted, arm, metric) - f.Gain(f.Measured, arm, metric)
-}
-
-// Order lists the arms by a figure, best first.
-func (f *sizedFacts) Order(of *experiment.Runs, metric string) string {
-	list := slices.Clone(f.Arms)
-	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(of.Estimate(a, metric).Mean, of.Estimate(b, metric).Mean) })
-	return strings.Join(list, ", ")
-}
-
 // Judged is whether a predicted gain is within the tolerance of the measured one.
 func (f *sizedFacts) Judged(arm, metric string) judged {
-	return judge(-f.Gain(f.Predicted, arm, metric), relative(f.Measured, "fifo", arm, metric))
-}
-
-// Half is half the width of the interval of a measured gain.
-func (f *sizedFacts) Half(arm, metric string) float64 {
-	return relative(f.Measured, "fifo", arm, metric).Half()
+	return judge(-f.Gain(f.Predicted, arm, metric), f.Measured.Relative(f.Base, arm, metric))
 }
 
 // Verdict says whether the prediction holds: the same order, and each gain within the tolerance.
@@ -488,7 +464,7 @@ func (f *sizedFacts) Verdict(metric string) string {
 	if f.Order(f.Measured, metric) != f.Order(f.Predicted, metric) {
 		misses = append(misses, "the order differs")
 	}
-	for _, a := range f.Arms {
+	for _, a := range f.Ways {
 		switch off := f.Off(a, metric); {
 		case a == "fifo":
 		case f.Judged(a, metric) == missed:
@@ -509,9 +485,6 @@ func (f *sizedFacts) Verdict(metric string) string {
 //go:embed sized.md.tmpl
 var sizedPage string
 
-//go:embed sized.svg.tmpl
-var sizedPicture string
-
 // sizedData are the figures of the page. It draws the picture, too.
 func sizedData(ctx context.Context, dir string, runs []evidence.Run, records []*SizedRecord) (map[string]any, template.FuncMap, error) {
 	f, err := newSizedFacts(ctx, dir, runs, records)
@@ -528,34 +501,15 @@ func sizedData(ctx context.Context, dir string, runs []evidence.Run, records []*
 	for _, n := range r.Nodes {
 		slots += n.MB / r.Workload[0].Containers[0].MB
 	}
+	metrics, titles := []string{"median", "p95"}, map[string]string{"median": "Median slowdown", "p95": "95th percentile of the slowdown"}
 	data := map[string]any{
 		"F": f, "First": r, "Sizes": sizes, "Slots": slots, "Last": last, "Load": work / last / float64(slots), "Seeds": sizedSeeds, "Interval": sizedInterval, "Tolerance": 100 * tolerance,
-		"Metrics": []string{"median", "p95"}, "Titles": map[string]string{"median": "Median slowdown", "p95": "95th percentile of the slowdown"},
+		"Metrics": metrics, "Titles": titles,
 	}
-	return data, intervals, f.picture(filepath.Join(dir, "slowdown.svg"), data)
+	return data, intervals, f.Picture(filepath.Join(dir, "slowdown.svg"), "measured on the ResourceManager", metrics, titles)
 }
 
 // intervals formats the mean of an arm's figures.
 var intervals = template.FuncMap{"interval": func(of *experiment.Runs, arm, metric string) string {
 	return experiment.Interval(of.Estimate(arm, metric))
 }}
-
-// picture shows, for each arm, every measured run as a dot and the prediction as a bar. Slowdowns go from 1 to 20.
-func (f *sizedFacts) picture(file string, data map[string]any) error {
-	const left, width, step = 70.0, 620.0, 30.0
-	arms := float64(len(f.Arms))
-	top := func(panel int) float64 { return 40 + float64(panel)*(step*arms+70) }
-	_, err := evidence.Page(sizedPicture, file, data, template.FuncMap{
-		"x": func(v float64) string {
-			return fmt.Sprintf("%.1f", left+math.Log(min(max(v, 1), 20))/math.Log(20)*width)
-		},
-		"y":      func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+by) },
-		"foot":   func(panel int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*arms+6+by) },
-		"row":    func(panel, i int, by float64) string { return fmt.Sprintf("%.1f", top(panel)+step*(float64(i)+0.7)+by) },
-		"height": func() float64 { return top(2) - 10 }, "ticks": func() []float64 { return []float64{1, 2, 5, 10, 20} },
-		"dots": func(arm, metric string) []float64 {
-			return slices.DeleteFunc(f.Measured.Values(arm, metric), math.IsNaN)
-		},
-	})
-	return err
-}

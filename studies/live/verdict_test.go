@@ -26,10 +26,10 @@ func TestJudgedByInterval(t *testing.T) {
 		}
 	}
 	runs := experiment.NewRuns(experiment.Seeds(1, 3), map[string][]experiment.Metrics{"a": {{"x": 10}, {"x": 10}, {"x": 10}}, "b": {{"x": 12}, {"x": 15}, {"x": 18}}, "one": {{"x": 12}, nil, nil}})
-	if e := relative(runs, "a", "b", "x"); e.Mean < 0.4999 || e.Mean > 0.5001 || e.Half() < 0.7 || e.Half() > 0.8 { // 3 * 4.303 / sqrt(3) / 10
+	if e := runs.Relative("a", "b", "x"); e.Mean < 0.4999 || e.Mean > 0.5001 || e.Half() < 0.7 || e.Half() > 0.8 { // 3 * 4.303 / sqrt(3) / 10
 		t.Errorf("%+v", e)
 	}
-	if got := judge(0.2, relative(runs, "a", "one", "x")); got != undecided {
+	if got := judge(0.2, runs.Relative("a", "one", "x")); got != undecided {
 		t.Errorf("one run: %s", got)
 	}
 }

@@ -249,7 +249,19 @@ func (c *Cluster) Java(ctx context.Context, heapMB int, class string, args ...st
 }
 
 func (c *Cluster) javaWith(ctx context.Context, heapMB int, classes, class string, args ...string) *exec.Cmd {
-	all := append(c.java.Options(heapMB), "-cp", c.classpath(classes), class)
+	return c.javaOver(ctx, heapMB, c.classpath(classes), class, args...)
+}
+
+// JavaOn is a client with other jars than the lab's.
+func (c *Cluster) JavaOn(ctx context.Context, heapMB int, jars, class string, args ...string) *exec.Cmd {
+	return c.javaOver(ctx, heapMB, c.Conf()+":"+jars, class, args...)
+}
+
+// JavaOptions are the flags of the lab's JVMs.
+func (c *Cluster) JavaOptions(heapMB int) []string { return c.java.Options(heapMB) }
+
+func (c *Cluster) javaOver(ctx context.Context, heapMB int, classpath, class string, args ...string) *exec.Cmd {
+	all := append(c.java.Options(heapMB), "-cp", classpath, class)
 	cmd := exec.CommandContext(ctx, c.java.Command("java"), append(all, args...)...)
 	cmd.Env = append(append(os.Environ(), c.env()...), proc.Variable+"="+c.Dir)
 	cmd.Dir = c.Dir

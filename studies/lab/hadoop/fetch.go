@@ -213,6 +213,15 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 	if err != nil {
 		return "", err
 	}
+	return ClassesOn(ctx, version, filepath.Join(lib, "*"), source, root)
+}
+
+// ClassesOn compiles against another classpath, with a Java for that version of Hadoop.
+func ClassesOn(ctx context.Context, version, classpath string, source fs.FS, root string) (string, error) {
+	home, err := Home()
+	if err != nil {
+		return "", err
+	}
 	java, err := FindJava(ctx, version)
 	if err != nil {
 		return "", err
@@ -232,12 +241,12 @@ func Classes(ctx context.Context, version string, source fs.FS, root string) (st
 		texts[path.Base(n)] = b
 		fmt.Fprintf(sum, "%s %d\n%s", path.Base(n), len(b), b)
 	}
-	dir := filepath.Join(filepath.Dir(lib), "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
+	dir := filepath.Join(home, "classes-"+version+"-"+hex.EncodeToString(sum.Sum(nil))[:12])
 	err = Once(dir, func(tmp, into string) error {
 		if _, err := os.Stat(java.Command("javac")); err != nil {
 			return fmt.Errorf("there is no javac beside %s; install a JDK (Debian: apt install openjdk-17-jdk-headless), or set JAVA_HOME", java.Command("java"))
 		}
-		args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(lib, "*"), "-d", into}
+		args := []string{"-nowarn", "-proc:none", "-J-XX:TieredStopAtLevel=1", "-cp", classpath, "-d", into}
 		for name, text := range texts {
 			file := filepath.Join(tmp, name)
 			if err := os.WriteFile(file, text, 0o644); err != nil {
