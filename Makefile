@@ -6,7 +6,7 @@
 GO ?= go
 BIN := bin/yardmaster
 
-.PHONY: build check format lint test race fuzz explore mutate ci demo man golden unchanged licences sbom vulnerabilities clean
+.PHONY: build check format lint test race fuzz explore mutate ci demo man golden unchanged licences images release site sbom vulnerabilities clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/yardmaster
@@ -58,6 +58,23 @@ unchanged:
 # The licence texts of what is linked; run it after a change of go.mod, which a test asks for.
 licences:
 	$(GO) run ./scripts/licences > THIRD_PARTY_LICENSES.new && mv THIRD_PARTY_LICENSES.new THIRD_PARTY_LICENSES
+	$(GO) build -o bin/licences ./scripts/licences
+	cd kube && ../bin/licences $$(ls -d ./cmd/*) > THIRD_PARTY_LICENSES.new && mv THIRD_PARTY_LICENSES.new THIRD_PARTY_LICENSES
+
+# Container images of what runs on Kubernetes (IMAGES=yardmaster: the command): archives in bin, made without Docker.
+IMAGES ?= yardmaster-controller yardmaster-scheduler
+images:
+	for p in $(IMAGES); do m=kube; [ -e kube/cmd/$$p ] || m=.; \
+		CGO_ENABLED=0 GOOS=linux $(GO) build -C $$m -trimpath -ldflags '-s -w' -o $(CURDIR)/bin/$$p ./cmd/$$p && \
+		$(GO) run -C kube ./image -o ../bin/$$p.tar -name $$p:latest ../bin/$$p ../LICENSE ../NOTICE ../$$m/THIRD_PARTY_LICENSES || exit 1; done
+
+# Everything of a release, from the tag that is checked out, in the folder dist.
+release:
+	scripts/release.sh dist
+
+# The site of the pages, in dist/site; scripts/ci-site.sh checks it.
+site:
+	scripts/site.sh dist/site
 
 # A bill of materials of the built command (CycloneDX).
 sbom: build

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ import (
 // A fenced block of a page. A block of language sh holds commands, which are run as typed; a diff is applied; a block of another language
 // with a file name behind it ("```yaml scenario.yaml") is that file; the rest is output.
 type block struct {
+	section    string
 	line       int
 	lang, file string
 	text       string
@@ -36,16 +38,19 @@ func blocks(t *testing.T, page string) []block {
 	}
 	var all []block
 	var open *block
+	section := ""
 	for i, line := range strings.Split(string(data), "\n") {
 		info, fence := strings.CutPrefix(line, "```")
 		switch {
 		case fence && open == nil:
 			lang, file, _ := strings.Cut(info, " ")
-			open = &block{line: i + 1, lang: lang, file: file}
+			open = &block{section: section, line: i + 1, lang: lang, file: file}
 		case fence:
 			all, open = append(all, *open), nil
 		case open != nil:
 			open.text += line + "\n"
+		case strings.HasPrefix(line, "## "):
+			section = line[3:]
 		}
 	}
 	if open != nil {
@@ -83,8 +88,8 @@ func TestCommandsAreMarked(t *testing.T) {
 }
 
 // Every command of every page works as typed. What a reader brings along (a trace, the files of a scheduler, an imported cluster) lies in
-// the folder where they are typed. A command that is followed by "# exits N" ends with that code. TestLabCommands has the pages that
-// speak to a cluster.
+// the folder where they are typed. A command that is followed by "# exits N" ends with that code. TestLabCommands and TestLabSweep have the pages that
+// speak to a cluster of Hadoop, and the module kube (smoke) those that speak to Kubernetes.
 func TestCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command several times and runs for minutes")
@@ -92,7 +97,7 @@ func TestCommands(t *testing.T) {
 	r := newReader(t)
 	for _, page := range pages(t) {
 		script := r.script(t, page)
-		if script.text == "" || script.live {
+		if script.text == "" || script.live || strings.Contains(script.text, "kubectl apply") {
 			continue
 		}
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
@@ -119,12 +124,14 @@ func (r *reader) folder(t *testing.T, s script) string {
 	return dir
 }
 
-func (r *reader) script(t *testing.T, page string) script {
+// script is a page, or the sections of it that are not left out.
+func (r *reader) script(t *testing.T, page string, without ...string) script {
 	t.Helper()
 	var text strings.Builder
 	var s script
 	for _, b := range blocks(t, filepath.Join("..", page)) {
 		switch {
+		case slices.Contains(without, b.section):
 		case b.lang == "sh":
 			s.live = s.live || strings.Contains(b.text, "http://rm:") || strings.Contains(b.text, "yarn restore")
 			s.checkout = s.checkout || strings.Contains(b.text, "go build ./") || strings.Contains(b.text, "go run ./") || strings.Contains(b.text, "make ")
@@ -203,6 +210,10 @@ func newReader(t *testing.T) *reader {
 	if err := os.WriteFile(filepath.Join(r.bin, "xdg-open"), []byte(stub), 0o755); err != nil { //nolint:gosec // a command
 		t.Fatal(err)
 	}
+	shows := "#!/bin/sh\ngunzip -c " + quote(filepath.Join(r.repo, "workload/kube/testdata/cluster.json.gz")) + "\n" // there is no cluster, but what one showed
+	if err := os.WriteFile(filepath.Join(r.bin, "kubectl"), []byte(shows), 0o755); err != nil {                      //nolint:gosec // a command
+		t.Fatal(err)
+	}
 	r.pack(t, root)
 	return r
 }
@@ -224,7 +235,11 @@ func (r *reader) pack(t *testing.T, root string) {
 		"19-jobs.topology.json.gz":           zipped(t, read("workload/rumen/testdata/topology.json")),
 		"job_events/a.csv.gz":                zipped(t, read("workload/google/testdata/job_events-a.csv")),
 		"task_events/a.csv.gz":               zipped(t, read("workload/google/testdata/task_events.csv")),
+		"spark-logs/README":                  []byte("event logs of Spark\n"),
 		"anything.json":                      read("workload/sls/testdata/jobs.json"),
+		"sacct.txt":                          read("docs/examples/sacct.txt"),
+		"history.parquet":                    read("docs/examples/history.parquet"),
+		"spark-logs/report.log":              read("workload/spark/testdata/report.log"),
 		"scenario.yaml":                      []byte("workload: jobs.parquet\ncluster: 40x8/4\nscheduler: [fifo, fair]\n"),
 	}
 	for _, name := range []string{"capacity-scheduler.xml", "capacity-now.xml", "capacity-new.xml"} {

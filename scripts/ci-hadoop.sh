@@ -11,6 +11,7 @@ need=()
 command -v javac >/dev/null || need+=(openjdk-17-jdk-headless)
 command -v mvn >/dev/null || need+=(maven)
 command -v krb5kdc >/dev/null || need+=(krb5-kdc krb5-admin-server krb5-user)
+python3 -m pip --version >/dev/null 2>&1 || need+=(python3-pip)
 if [ ${#need[@]} -gt 0 ]; then
   echo "installing ${need[*]}"
   export DEBIAN_FRONTEND=noninteractive
@@ -25,6 +26,7 @@ start=$SECONDS
 go build -o "$work/studies" ./studies
 "$work/studies" lab fetch hadoop --version 3.4.2
 "$work/studies" lab fetch hadoop --version 3.5.0
+"$work/studies" lab fetch spark
 echo "downloads: $((SECONDS - start)) s"
 
 code=0
@@ -57,7 +59,7 @@ tests() {
 answers=(./studies/lab/hadoop ./studies/lab/hadoop/ha ./studies/lab/hadoop/secure ./yarn/history ./yarn/rest)
 alone=(./studies/steering) # a policy there decides by the computer's idle time
 timed=(./studies/conform ./studies/live)
-steered='^TestLab(Sized|Deadlines|GoalTags|Settings|ETA|Watch)$' # in studies/live: they need no quiet machine
+steered='^TestLab(Sized|Deadlines|GoalTags|Settings|ETA|Watch|Spark)$' # in studies/live: they need no quiet machine
 packages=("$@")
 if [ "${1:-}" = --timed ]; then
   packages=("${timed[@]}") skip=$steered

@@ -1,5 +1,5 @@
-// Licences prints the licence texts of everything linked into yardmaster on any supported system: Go's standard library and the modules of
-// go.mod that the command needs. Its test compares them with THIRD_PARTY_LICENSES.
+// Licences prints the licence texts of everything linked into commands on any supported system: Go's standard library and the modules of go.mod that they
+// need. Without arguments it is about cmd/yardmaster, whose texts its test compares with THIRD_PARTY_LICENSES.
 package main
 
 import (
@@ -14,7 +14,11 @@ import (
 )
 
 func main() {
-	text, err := licences("./cmd/yardmaster")
+	commands := os.Args[1:]
+	if len(commands) == 0 {
+		commands = []string{"./cmd/yardmaster"}
+	}
+	text, err := licences(commands...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "licences:", err)
 		os.Exit(1)
@@ -32,8 +36,8 @@ const head = `yardmaster is linked with the following software. This file holds 
 It is made by "make licences", and a test compares it with go.mod.
 `
 
-// licences returns the licence texts of a command.
-func licences(command string) (string, error) {
+// licences returns the licence texts of commands.
+func licences(commands ...string) (string, error) {
 	covers := map[string][]string{} // by text
 	add := func(name, file string) error {
 		data, err := os.ReadFile(file)
@@ -54,13 +58,13 @@ func licences(command string) (string, error) {
 		return "", err
 	}
 	for _, system := range systems {
-		list, err := run(system, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", command)
+		list, err := run(system, append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"}, commands...)...)
 		if err != nil {
 			return "", err
 		}
 		for line := range strings.Lines(list) {
 			f := strings.Split(strings.TrimSpace(line), "\t")
-			if len(f) != 4 {
+			if len(f) != 4 || f[0] == "github.com/yardmaster/yardmaster" {
 				continue
 			}
 			found := 0

@@ -78,8 +78,11 @@ func write(w io.Writer, path string) error {
 	b := bom{Format: "CycloneDX", Spec: "1.5", Version: 1, Components: []component{describe(&debug.Module{Path: "std", Version: info.GoVersion}, "library")}}
 	b.Metadata.Component = program
 	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
+		switch r := m.Replace; {
+		case r != nil && (r.Version == "" || r.Version == "(devel)"): // by a folder of the same checkout
+			m = &debug.Module{Path: m.Path, Version: info.Main.Version}
+		case r != nil:
+			m = r
 		}
 		b.Components = append(b.Components, describe(m, "library"))
 	}

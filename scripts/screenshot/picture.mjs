@@ -19,6 +19,14 @@ try {
     return heading ? heading.getBoundingClientRect().top + scrollY - 12 : -1;
   }, process.env.SECTION) : 0; // where the screenshot begins
   if (top < 0) throw new Error(`no heading begins with "${process.env.SECTION}"`);
+  if (process.env.SELECTOR) { // only that element, or HEIGHT pixels from its top on
+    await page.addStyleTag({ content: "#theme { visibility: hidden }" });
+    const box = await page.locator(process.env.SELECTOR).first().boundingBox();
+    const clip = { x: Math.max(0, box.x - 12), y: box.y - 8, width: Math.min(Number(width), box.width + 24), height: Math.min(height, 1e6) || box.height + 16 };
+    await page.screenshot({ path: out, fullPage: true, clip });
+    await browser.close();
+    process.exit(0);
+  }
   const clip = { x: 0, y: top, width: Number(width), height };
   await page.screenshot(height > 0 ? { path: out, fullPage: true, clip } : { path: out, fullPage: true });
 } finally {
