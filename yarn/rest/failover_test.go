@@ -261,6 +261,46 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
+// A ResourceManager whose store fails once the change is applied answers 400, too: what is configured tells.
+func TestRefusedByTheStore(t *testing.T) {
+	change := rest.SchedulerChange{
+		Remove: []string{"root.old"},
+		Update: []rest.QueueChange{{Queue: "root.prod", Settings: []rest.Setting{{Name: "capacity", Value: "60"}, {Name: "acl_submit_applications", Value: " "}, {Name: "state"}}}},
+		Global: []rest.Setting{{Name: "yarn.scheduler.capacity.maximum-applications", Value: "9"}},
+	}
+	const (
+		prod   = `{"name":"yarn.scheduler.capacity.root.prod.capacity","value":"60"},{"name":"yarn.scheduler.capacity.root.prod.acl_submit_applications","value":" "}`
+		global = `,{"name":"yarn.scheduler.capacity.maximum-applications","value":"9"}`
+	)
+	for name, c := range map[string]struct {
+		status     int
+		configured string
+		known      bool
+	}{
+		"made":           {200, prod + global, false},
+		"not made":       {200, `{"name":"yarn.scheduler.capacity.root.prod.capacity","value":"50"}` + global, true},
+		"in part":        {200, prod, true},
+		"not removed":    {200, prod + global + `,{"name":"yarn.scheduler.capacity.root.old.capacity","value":"1"}`, true},
+		"still set":      {200, prod + global + `,{"name":"yarn.scheduler.capacity.root.prod.state","value":"RUNNING"}`, true},
+		"not to be read": {403, "", false},
+		"gone":           {503, "", false},
+		"not mutable":    {400, "", true},
+	} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				say(400, "", `Cannot run program "chmod": error=0, Failed to exec spawn helper: pid: 1, signal: 15`)(w, r)
+				return
+			}
+			say(c.status, json200, `{"property":[`+c.configured+`]}`)(w, r)
+		})
+		r, err := client(t, quick(s.URL)).ChangeScheduler(t.Context(), change)
+		unknown, ok := errors.AsType[*rest.OutcomeUnknownError](err)
+		if ok == c.known || !strings.Contains(err.Error(), "chmod") || r.Status != 400 || ok && !strings.HasPrefix(unknown.URL, s.URL) {
+			t.Errorf("%s: %v %+v", name, err, r)
+		}
+	}
+}
+
 func TestSchedulerChangeXML(t *testing.T) {
 	var body, kind string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/yardmaster/yardmaster/yarn/conf"
 )
 
 // Result is the record of a write for a journal: what was sent to whom and the response.
@@ -107,14 +111,48 @@ type Setting struct {
 	Value string `xml:"value"`
 }
 
-// ChangeScheduler applies a change; the version of the configuration goes up by one if it is accepted.
+// ChangeScheduler applies a change; the version of the configuration goes up by one if it is accepted. A ResourceManager answers 400 also if it has
+// applied the change and its store then failed, as while it is being stopped: only the scheduler's own refusal is believed, any other is read back.
 func (c *Client) ChangeScheduler(ctx context.Context, s SchedulerChange) (Result, error) {
 	const what = "change the scheduler's configuration"
 	body, err := xml.Marshal(s)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return c.Put(ctx, what, cluster+"/scheduler-conf", "application/xml", body)
+	r, err := c.Put(ctx, what, cluster+"/scheduler-conf", "application/xml", body)
+	if e, ok := errors.AsType[*StatusError](err); ok && e.Status == http.StatusBadRequest && !strings.HasPrefix(e.Message, "Failed to re-init queues") {
+		if now, failed := c.SchedulerConf(ctx); failed != nil && !errors.Is(failed, ErrRefused) || failed == nil && s.isIn(now) {
+			call, _ := errors.AsType[*CallError](err)
+			err = &OutcomeUnknownError{http.MethodPut, call.URL, e}
+		}
+	}
+	return r, err
+}
+
+// isIn reports whether a configuration is as the change leaves it.
+func (s *SchedulerChange) isIn(p *conf.Properties) bool {
+	set := func(name, value string) bool {
+		x := p.Get(name)
+		return x == nil && value == "" || x != nil && (x.Raw == value || x.Value == strings.TrimSpace(value))
+	}
+	for _, q := range slices.Concat(s.Add, s.Update) {
+		for _, x := range q.Settings {
+			if !set(conf.Prefix+q.Queue+"."+x.Name, x.Value) {
+				return false
+			}
+		}
+	}
+	for _, x := range s.Global {
+		if !set(x.Name, x.Value) {
+			return false
+		}
+	}
+	for _, q := range s.Remove {
+		if slices.ContainsFunc(p.List, func(x *conf.Property) bool { return strings.HasPrefix(x.Name, conf.Prefix+q+".") }) {
+			return false
+		}
+	}
+	return true
 }
 
 // ValidateScheduler asks the ResourceManager whether it would apply a change, since 3.3; others: ErrNotFound. Nothing is changed.
