@@ -34,16 +34,23 @@ func (s *Study) days(ctx context.Context, t *sheet) error {
 		return err
 	}
 	defer p.End()
-	limits := soak.Flat
+	limits, every := soak.Flat, time.Second
 	if s.Brief {
-		limits = soak.Loose
+		limits, every = soak.Loose, 20*time.Millisecond
+	}
+	// at is the virtual time that it has reached.
+	at := func(log string) (t float64, ok bool) {
+		last, _ := exec.CommandContext(ctx, "sh", "-c", "tail -n 1 "+log).Output()
+		_, err := fmt.Sscanf(string(last), "t=%f", &t)
+		return t, err == nil
 	}
 	r := &soak.Record{What: fmt.Sprintf("simulate, %d virtual days", s.Days), Began: p.Began.UTC(), Asked: 86400 * float64(s.Days), Limits: limits, Counts: map[string]float64{}, Misses: []string{}}
-	proc.Await(ctx, 2*time.Hour, time.Second, func() bool {
-		last, _ := exec.CommandContext(ctx, "sh", "-c", "tail -n 1 "+dir+"/.samples.log*.tmp").Output() // its name until it is complete
+	proc.Await(ctx, 2*time.Hour, every, func() bool {
+		t, ok := at(dir + "/.samples.log*.tmp") // its name until it is complete
 		own, err := soak.Measure("simulate", p.Pid, "", "")
-		if _, e := fmt.Sscanf(string(last), "t=%f", &own.At); err == nil && e == nil {
-			r.Samples, r.Lasted = append(r.Samples, own), own.At
+		if err == nil && ok {
+			own.At, r.Lasted = t, t
+			r.Samples = append(r.Samples, own)
 		}
 		return !p.Alive()
 	})
@@ -51,6 +58,9 @@ func (s *Study) days(ctx context.Context, t *sheet) error {
 		return ctx.Err()
 	}
 	r.Counts["seconds of real time"] = time.Since(p.Began).Seconds()
+	if t, ok := at(log); ok {
+		r.Lasted = t
+	}
 	if !p.State().Success() || r.Lasted < 0.9*r.Asked {
 		r.Misses = append(r.Misses, fmt.Sprintf("it ended after %.1f virtual days: %s", r.Lasted/86400, strings.ReplaceAll(p.Last(), s.work, "WORK")))
 	}
