@@ -211,7 +211,7 @@ var lost = []string{
 	"7682c10f9250", "7a677f987a82", "7f00a2a0d205", "96aee90a62b2", "972a882b62d1", "b7ca24f0e2d0", "b871d6bee624", "bdaf5bf2bcd4", "d2f34b0a4a10",
 	"de88ed40dc35", "ee005a1a0010",
 	"d16807fb6ded", "233d6ca463f0", "ac5548270f30", "fe1be67f09d3", "66fa8418d548", "8c54a5ff1623", "b9f51b1d15f9", "101d6ff7ab05", "10905b04d13d",
-	"86d44c650735", "2ab9a72f7d93", "38be447f4a8d",
+	"86d44c650735", "2ab9a72f7d93", "38be447f4a8d", "cd03aeca0f87", "7f50384cc598", "51d523098018", "cfe317204910", "c2bce1cff335",
 }
 
 var unchanged = regexp.MustCompile(`, commit ([0-9a-f]{7,40})$`)
