@@ -204,6 +204,7 @@ func TestLabYard(t *testing.T) {
 	t.Run("jobs and properties", labKnobs)
 	t.Run("capacity-scheduler.xml", labCapacityFile)
 	t.Run("fair-scheduler.xml", labFairFile)
+	t.Run("the store fails", labStore)
 	t.Run("two ResourceManagers", labPair)
 }
 
@@ -273,6 +274,41 @@ func labREST(t *testing.T, version string) {
 	} else {
 		t.Log(err)
 	}
+}
+
+// labStore has a ResourceManager's store fail when the change is in force already, as it may while the ResourceManager stops: the answer is 400, and the
+// change was made.
+func labStore(t *testing.T) {
+	b := up(t, hadoop.Options{ConfStore: "fs", SchedulerXML: capacityXML})
+	b.open(yard.Options{CPU: "host"})
+	found := b.found()
+	first, second := b.y.Value(b.y.Knob(), 0.3), b.y.Value(b.y.Knob(), 0.4)
+	second.Mark = "machine:/journal"
+	b.write(first)
+	counted := filepath.Join(filepath.Dir(b.lab.Conf()), "confstore-fs", "ConfigVersion")
+	if err := errors.Join(os.Rename(counted, counted+".away"), os.Mkdir(counted, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	err := b.y.Write(t.Context(), b.y.Knob(), second)
+	var refused *rest.StatusError
+	if !errors.As(err, &refused) || refused.Status != 400 || !errorsIsFate(err) {
+		t.Error(err)
+	} else {
+		t.Log(err)
+	}
+	if v := b.found(); v.Text != second.Text || v.Mark != second.Mark {
+		t.Error("not made:", v)
+	}
+	if err := errors.Join(os.Remove(counted), os.Rename(counted+".away", counted)); err != nil {
+		t.Fatal(err)
+	}
+	bad := rest.SchedulerChange{Update: []rest.QueueChange{{Queue: "root.batch", Settings: []rest.Setting{{Name: "capacity", Value: "99"}}}}}
+	if _, err := b.c.ChangeScheduler(t.Context(), bad); err == nil || errors.As(err, new(*rest.OutcomeUnknownError)) {
+		t.Error("refused by the scheduler:", err)
+	} else {
+		t.Log(err)
+	}
+	b.write(found)
 }
 
 func labCapacityFile(t *testing.T) {
