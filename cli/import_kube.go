@@ -182,7 +182,7 @@ func (f *kubeFlags) run(cmd *cobra.Command, title string, read func(*kube.Histor
 		return err
 	}
 	c, away := h.Cluster()
-	notes.Add(away, "Kubernetes: nodes that are not ready, are cordoned or have no room left by services: they are not in cluster.yaml")
+	notes.Add(away, "Kubernetes: nodes that are not ready, are cordoned, are the control plane's or have no room left by services: they are not in cluster.yaml")
 	s := scenario.Default()
 	s.Workload, s.Cluster, s.Schedulers = []string{"jobs.parquet"}, "cluster.yaml", []string{"fifo"}
 	s.Clock = scenario.Kubernetes

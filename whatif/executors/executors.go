@@ -104,6 +104,9 @@ func assumed(p *Plan) []string {
 		"the application runs alone, with room for all of its executors",
 		"each stage has the tasks that it had, as long as they took: with other executors Spark may choose other numbers of partitions, and tasks may contend for memory, disks and network",
 	}
+	if p.Job.Keep.Dynamic == nil {
+		out = append(out, "the setting is that of YARN and Kubernetes: a standalone cluster takes spark.cores.max, the executors' cores in all")
+	}
 	if p.Timing == nil {
 		out = append(out, "executors start as fast as the log says, and containers are given at once")
 	}
@@ -136,8 +139,15 @@ func (p *Plan) counts(ctx context.Context, a *Answer) error {
 	if err := p.play(ctx, jobs, a.Rows); err != nil {
 		return err
 	}
+	for a.choose(); a.Enough == 0 && a.Rows[0].Executors > 1; a.choose() { // fewer than were tried may do
+		n := a.Rows[0].Executors / 2
+		fewer := []Row{{Executors: n}}
+		if err := p.play(ctx, []*workload.Job{p.with(n, workload.Executors{})}, fewer); err != nil {
+			return err
+		}
+		a.Rows = append(fewer, a.Rows...)
+	}
 	a.AsItRan = slices.IndexFunc(a.Rows, func(r Row) bool { return r.AsItRan })
-	a.choose()
 	return nil
 }
 
@@ -170,6 +180,7 @@ func Series(top int64) (list []int64) {
 
 // choose finds the smallest number that is near the best time, and the cheapest one.
 func (a *Answer) choose() {
+	a.Cheapest = 0
 	best := slices.MinFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Elapsed, y.Elapsed) }).Elapsed
 	a.Enough = slices.IndexFunc(a.Rows, func(r Row) bool { return r.Elapsed <= nearBest*best })
 	for i := range a.Rows {

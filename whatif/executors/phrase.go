@@ -46,11 +46,11 @@ func (a *Answer) phrase(j *workload.Job) {
 	}
 	switch {
 	case a.Enough == a.AsItRan:
-		a.Sentence = fmt.Sprintf("Keep %s: fewer take more than 10 %% longer than the best time, and it takes %s.", with(ran), cost(ran))
+		a.Sentence = fmt.Sprintf("Keep %s: all smaller numbers that were tried take more than 10 %% longer than the best time, and it takes %s.", with(ran), cost(ran))
 	case ran.Elapsed <= enough.Elapsed*nearBest && enough.GiBHours < ran.GiBHours:
 		a.Sentence = fmt.Sprintf("%s: within 10 %% of the best time, it takes %s, instead of %s with %s.", upper(with(enough)), cost(enough), cost(ran), with(ran))
 	default:
-		a.Sentence = fmt.Sprintf("%s: the smallest number within 10 %% of the best time takes %s; with %s it is %s.", upper(with(enough)), cost(enough), with(ran), cost(ran))
+		a.Sentence = fmt.Sprintf("%s: the smallest number tried within 10 %% of the best time takes %s; with %s it is %s.", upper(with(enough)), cost(enough), with(ran), cost(ran))
 	}
 	if a.Cheapest != a.Enough {
 		a.Sentence += fmt.Sprintf(" Cheapest is %s: %s.", with(cheap), cost(cheap))
@@ -64,7 +64,7 @@ func (a *Answer) phrase(j *workload.Job) {
 	}{
 		{b.Launch, "until the driver asks for executors"}, {b.Start, "until the first are up"},
 		{b.Driver, "in which no task could run, because the driver works alone"},
-		{b.Tasks, "for the longest tasks of " + unit.Count(int64(len(b.Chain)), "stage") + ", one after another"},
+		{b.Tasks, "for the longest tasks of stages that wait for each other"},
 	} {
 		if part.seconds > 0 {
 			parts = append(parts, unit.FormatSeconds(part.seconds)+" "+part.what)

@@ -332,6 +332,19 @@ func TestRetries(t *testing.T) {
 	if len(notes) != 2 || notes[0].Count != 1 || notes[1].Count != 1 {
 		t.Errorf("%v", notes)
 	}
+	var seen []string
+	if _, err := Read(strings.NewReader(text), "log", func(x *Task) { seen = append(seen, fmt.Sprint(*x)) }); err != nil || len(seen) != 5 {
+		t.Errorf("%v %v: what was lost did not run again", seen, err)
+	}
+}
+
+// A partition that never succeeded is no task that did.
+func TestNeverDone(t *testing.T) {
+	j, notes, err := parse(t, logOf(`{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":6000,"Stage IDs":[0]}`,
+		stageOf(0, 0, 6000, 2, "")+taskOf(0, 0, 0, 1, 6000, 7000, "Success")+taskOf(0, 0, 1, 2, 6000, 9000, "ExceptionFailure")+taskOf(0, 0, 1, 3, 9000, 12_000, "ExceptionFailure"))).Job(Options{})
+	if err != nil || j.Stages[0].Tasks != 1 || !slices.Equal(j.Stages[0].Length.Values, []unit.Time{unit.Second}) || !strings.Contains(fmt.Sprint(notes), "stages that did not finish") {
+		t.Errorf("%+v, %v, %v", j, notes, err)
+	}
 }
 
 // Before Spark 3.3 a later attempt of a stage did not say which partitions it ran: they fill the gaps.

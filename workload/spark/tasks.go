@@ -19,7 +19,7 @@ func (a *App) ended(e *ended, each func(*Task)) {
 			e.partition = spare // the index counts what is missing, not partitions
 		}
 	}
-	if each != nil && timed {
+	if each != nil && timed && !e.lost { // its end was reported before
 		each(&Task{e.stage, exec, launch, finish, !good})
 	}
 	s := a.stage(e.stage)
@@ -27,7 +27,7 @@ func (a *App) ended(e *ended, each func(*Task)) {
 	switch {
 	case s == nil:
 		return
-	case e.lost: // its end was reported before, with its success
+	case e.lost: // with its success, before
 		return
 	case !good && e.spec:
 		a.tally.speculative++
@@ -100,19 +100,15 @@ func (s *stage) merge() (again int64) {
 	return int64(n - len(s.lengths))
 }
 
-// retry adds the attempts that failed to their partitions. Spark runs a task again after others that wait; a job runs it for longer.
+// retry adds the attempts that failed to their partitions, of those that succeeded in the end. Spark runs a task again after others that wait; a job runs it for
+// longer.
 func (s *stage) retry() {
-	s.lengths = append(s.lengths, s.wasted...)
-	all := s.lengths
-	slices.SortFunc(all, func(x, y taskLength) int { return cmp.Compare(x.partition, y.partition) })
-	s.lengths, s.wasted = all[:0], nil
-	for _, t := range all {
-		if n := len(s.lengths) - 1; n >= 0 && s.lengths[n].partition == t.partition {
-			s.lengths[n].ms += min(t.ms, maxMS-s.lengths[n].ms)
-		} else {
-			s.lengths = append(s.lengths, t)
+	for _, t := range s.wasted {
+		if i, found := slices.BinarySearchFunc(s.lengths, t.partition, func(x taskLength, p int32) int { return cmp.Compare(x.partition, p) }); found {
+			s.lengths[i].ms += min(t.ms, maxMS-s.lengths[i].ms)
 		}
 	}
+	s.wasted = nil
 }
 
 // fill gives spare tasks to the partitions that have none.

@@ -154,17 +154,21 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// What a server says for now is told from what it would say again, and what to do about that.
+// What a server says for now is told from what it would say again, and what to do about that. An answer about who asks is one to every request: it says nothing about a
+// log.
 func TestStatus(t *testing.T) {
-	status := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	status, text := 0, ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	}))
 	defer srv.Close()
 	for _, c := range []struct {
 		status         int
 		store, history string // what to do; "": ask again
 	}{
 		{429, "", ""}, {500, "", "from their folder"}, {503, "", ""}, {301, "AWS_REGION to the bucket's region", "301"}, {307, "AWS_REGION to the bucket's region", "307"},
-		{400, "AWS_REGION to the bucket's region", "400"}, {401, "AWS_ACCESS_KEY_ID", "from their folder"}, {404, "404", "404"},
+		{404, "404", "404"},
 	} {
 		status = c.status
 		for want, src := range map[string]spark.Source{c.store: FromEnvironment(srv.URL, func(string) string { return "" }).Logs("b", ""), c.history + " ": Server(srv.URL)} {
@@ -173,6 +177,22 @@ func TestStatus(t *testing.T) {
 				t.Errorf("%d: %v, want %q", c.status, err, want)
 			}
 		}
+	}
+	const code = `<?xml version="1.0"?><Error><Code>%s</Code></Error>`
+	for _, c := range []struct {
+		status int
+		code   string
+		all    bool
+	}{{400, "ExpiredToken", true}, {401, "", true}, {403, "InvalidAccessKeyId", true}, {403, "SignatureDoesNotMatch", true}, {403, "AccessDenied", false}, {403, "", false}} {
+		status, text = c.status, fmt.Sprintf(code, c.code)
+		_, err := files(t, FromEnvironment(srv.URL, func(string) string { return "" }).Logs("b", ""))
+		if err == nil || errors.Is(err, spark.ErrNoAnswer) != c.all || !strings.Contains(err.Error(), "AWS_") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	status = 401
+	if _, err := files(t, Server(srv.URL)); !errors.Is(err, spark.ErrNoAnswer) || !strings.Contains(err.Error(), "from their folder") {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@
 package remote
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -14,6 +15,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +122,7 @@ func (s *S3) get(ctx context.Context, bucket, key string, query url.Values) (io.
 	if s.Key != "" {
 		s.sign(r, region, time.Now().UTC())
 	}
-	const denied, elsewhere = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION to those of an account that may read it", "set AWS_REGION to the bucket's region"
+	const denied, elsewhere = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION to those of an account that may read it", "set AWS_REGION to the bucket's region; or have the credentials expired?"
 	return fetch(r, what, map[int]string{
 		http.StatusUnauthorized: denied, http.StatusForbidden: denied,
 		http.StatusMovedPermanently: elsewhere, http.StatusTemporaryRedirect: elsewhere, http.StatusBadRequest: elsewhere,
@@ -139,15 +141,31 @@ func fetch(r *http.Request, what string, hints map[int]string) (io.ReadCloser, e
 	if a.StatusCode == http.StatusOK {
 		return answer{a.Body}, nil
 	}
+	text, _ := io.ReadAll(io.LimitReader(a.Body, 4<<10)) // what has come
 	_ = a.Body.Close()
 	hint, known := hints[a.StatusCode]
 	switch {
+	case known && unsigned(a.StatusCode, text): // all that follows would be left out, too
+		return nil, fmt.Errorf("read %s: %w to this account: the server answers %s: %s", what, spark.ErrNoAnswer, a.Status, hint)
 	case known:
 		return nil, fmt.Errorf("read %s: the server answers %s: %s", what, a.Status, hint)
 	case a.StatusCode == http.StatusTooManyRequests || a.StatusCode >= http.StatusInternalServerError:
 		return nil, fmt.Errorf("read %s: %w: the server says %s", what, spark.ErrNoAnswer, a.Status)
 	}
 	return nil, fmt.Errorf("read %s: the server answers %s", what, a.Status)
+}
+
+// unsigned reports whether an answer is about who asks, and not about what was asked for: 403 is both.
+func unsigned(status int, text []byte) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusBadRequest:
+		return true
+	case http.StatusForbidden:
+		return slices.ContainsFunc([]string{"InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "Expired", "InvalidToken"}, func(code string) bool {
+			return bytes.Contains(text, []byte("<Code>"+code))
+		})
+	}
+	return false
 }
 
 // answer is a body. If it breaks off, that says nothing about what it was to be.
