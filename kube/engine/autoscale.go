@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -55,14 +56,25 @@ func (e *Engine) mark(ctx context.Context, waiting []live.View) {
 			marks[t.ID] = t.Ref.(types.NamespacedName)
 		}
 	}
+	forbidden := false
 	for id, pod := range marks {
-		if _, done := e.marks[id]; !done && !e.condition(ctx, id, pod, corev1.PodReasonUnschedulable, Marked) {
-			delete(marks, id)
+		if _, done := e.marks[id]; done {
+			continue
 		}
+		if !forbidden {
+			err := e.condition(ctx, id, pod, corev1.PodReasonUnschedulable, Marked)
+			if forbidden = apierrors.IsForbidden(err); err == nil {
+				continue
+			}
+		}
+		delete(marks, id)
+	}
+	if forbidden {
+		e.Warn(ctx, "AutoscaleForbidden", "autoscale is set, and the right to patch pods/status is missing: autoscalers see no held pod")
 	}
 	for id, pod := range e.marks {
 		if s, known := e.Core.State(id); known && s == live.Held && marks[id].Name == "" {
-			e.condition(ctx, id, pod, corev1.PodReasonSchedulingGated, gatedMessage)
+			_ = e.condition(ctx, id, pod, corev1.PodReasonSchedulingGated, gatedMessage) // it logs; the mark is forgotten in any case
 		}
 	}
 	e.marks = marks
@@ -92,7 +104,7 @@ func lacksRoom(reasons []policy.Reason) bool {
 	return len(reasons) > 0 && slices.Contains([]string{policy.NodeRoom, policy.NodeSize, policy.GangRoom}, reasons[0].Limit)
 }
 
-func (e *Engine) condition(ctx context.Context, id string, pod types.NamespacedName, reason, message string) bool {
+func (e *Engine) condition(ctx context.Context, id string, pod types.NamespacedName, reason, message string) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": id},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
@@ -105,5 +117,5 @@ func (e *Engine) condition(ctx context.Context, id string, pod types.NamespacedN
 	if err != nil {
 		klog.FromContext(ctx).V(1).Info("Condition not set", "pod", pod, "err", err)
 	}
-	return err == nil
+	return err
 }

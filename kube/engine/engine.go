@@ -213,7 +213,8 @@ func (e *Engine) SawPod(p *corev1.Pod) {
 	defer e.Wake()
 	id := string(p.UID)
 	over := Over(p)
-	if !e.cfg.Managed(p) {
+	was, known := e.Core.State(id)
+	if !known && !e.cfg.Managed(p) { // one that is known stays a task, whoever takes its gate off
 		switch {
 		case over:
 			e.Core.Gone(id)
@@ -222,7 +223,6 @@ func (e *Engine) SawPod(p *corev1.Pod) {
 		}
 		return
 	}
-	was, known := e.Core.State(id)
 	switch {
 	case known && over:
 		e.Core.End(Ended(p))
@@ -239,6 +239,8 @@ func (e *Engine) SawPod(p *corev1.Pod) {
 	task, job := e.Task(p)
 	switch {
 	case over:
+		_, why, _ := Ended(p)
+		task.Done = why == policy.Done
 		e.Core.See(task, job, live.Over, p.Spec.NodeName, held(p))
 	case p.Spec.NodeName != "":
 		e.Core.See(task, job, live.Bound, p.Spec.NodeName, e.clock.near(boundAt(p)))

@@ -16,22 +16,28 @@ import (
 func (e *Engine) watchJobs(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(e.client, 0, informers.WithTransform(Strip))
 	e.jobs = factory.Batch().V1().Jobs().Lister()
-	saw := func(o any) {
-		if j := o.(*batchv1.Job); finished(j) {
-			e.Core.JobEnded(j.Namespace + "/" + string(j.UID))
-			e.Wake()
+	ended := func(j *batchv1.Job) {
+		e.Core.JobEnded(j.Namespace + "/" + string(j.UID))
+		e.Wake()
+	}
+	saw := func(j *batchv1.Job) {
+		if finished(j) {
+			ended(j)
 		}
 	}
 	registered, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    saw,
-		UpdateFunc: func(_, o any) { saw(o) },
+		AddFunc: func(o any) { saw(o.(*batchv1.Job)) },
+		UpdateFunc: func(was, o any) {
+			if was := was.(*batchv1.Job); was.UID != o.(*batchv1.Job).UID { // deleted, and another made with its name, while the watch was away
+				ended(was)
+			}
+			saw(o.(*batchv1.Job))
+		},
 		DeleteFunc: func(o any) {
 			if d, missed := o.(cache.DeletedFinalStateUnknown); missed {
 				o = d.Obj
 			}
-			j := o.(*batchv1.Job)
-			e.Core.JobEnded(j.Namespace + "/" + string(j.UID))
-			e.Wake()
+			ended(o.(*batchv1.Job))
 		},
 	})
 	if err != nil {

@@ -21,6 +21,9 @@ import (
 func (e *Engine) Task(p *corev1.Pod) (live.Task, live.Job) {
 	r, v, created := e.rules(), view(p), e.clock.at(p.CreationTimestamp.Time)
 	id := r.Job(v)
+	if n := p.Labels["jobset.sigs.k8s.io/restart-attempt"]; n != "" && n != "0" { // all pods are made anew: gangs do not go on where they were
+		id.Stage += "/" + n
+	}
 	task := live.Task{
 		ID: string(p.UID), Name: p.Name, Stage: id.Stage, Shape: v.Shape(), Size: r.Size(v), Gang: id.Gang, Created: created,
 		Ref: types.NamespacedName{Namespace: p.Namespace, Name: p.Name},

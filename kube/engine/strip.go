@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -17,6 +18,10 @@ func Strip(o any) (any, error) {
 	case *corev1.Node:
 		bareMeta(&x.ObjectMeta)
 		x.Status = corev1.NodeStatus{Allocatable: x.Status.Allocatable, Conditions: x.Status.Conditions}
+	case *batchv1.Job:
+		bareMeta(&x.ObjectMeta)
+		x.Labels, x.Annotations, x.OwnerReferences = nil, nil, nil
+		x.Spec, x.Status = batchv1.JobSpec{Completions: x.Spec.Completions}, batchv1.JobStatus{Conditions: x.Status.Conditions}
 	}
 	return o, nil
 }

@@ -153,17 +153,18 @@ func run(ctx context.Context, client kubernetes.Interface, cfg Config) error {
 // watch tells the engine of pods and nodes, and returns once it knows all.
 func (c *controller) watch(ctx context.Context, factory informers.SharedInformerFactory) error {
 	pods, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { c.saw(o.(*corev1.Pod)) },
-		UpdateFunc: func(_, o any) { c.saw(o.(*corev1.Pod)) },
+		AddFunc: func(o any) { c.saw(o.(*corev1.Pod)) },
+		UpdateFunc: func(was, o any) {
+			if was := was.(*corev1.Pod); was.UID != o.(*corev1.Pod).UID { // deleted, and another made with its name, while the watch was away
+				c.gone(was)
+			}
+			c.saw(o.(*corev1.Pod))
+		},
 		DeleteFunc: func(o any) {
 			if d, missed := o.(cache.DeletedFinalStateUnknown); missed {
 				o = d.Obj
 			}
-			p := o.(*corev1.Pod)
-			c.mu.Lock()
-			delete(c.open, p.UID)
-			c.mu.Unlock()
-			c.engine.PodGone(p)
+			c.gone(o.(*corev1.Pod))
 		},
 	})
 	if err != nil {
@@ -211,13 +212,21 @@ func (c *controller) saw(p *corev1.Pod) {
 	c.engine.SawPod(p)
 }
 
+func (c *controller) gone(p *corev1.Pod) {
+	c.mu.Lock()
+	delete(c.open, p.UID)
+	c.mu.Unlock()
+	c.engine.PodGone(p)
+}
+
 // note keeps what is known of a released pod without a node.
 func (c *controller) note(p *corev1.Pod) {
+	_, ours := c.engine.Core.State(string(p.UID)) // also if somebody else has taken its gate off
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, known := c.open[p.UID]
 	switch now, no := time.Now(), refused(p); {
-	case !managed(p) || gated(p) || p.Spec.NodeName != "" || engine.Over(p):
+	case !ours && !managed(p) || gated(p) || p.Spec.NodeName != "" || engine.Over(p):
 		if delete(c.open, p.UID); known && p.Spec.NodeName != "" {
 			c.heard = now
 		}

@@ -87,6 +87,96 @@ func TestRefusedIsAskedAgain(t *testing.T) {
 	}
 }
 
+// picky is an order that refuses jobs of a queue.
+type picky struct{ policy.Order }
+
+func (p picky) Arrived(now unit.Time, j *policy.Job) error {
+	if j.Queue == "nowhere" {
+		return errors.New("no such queue")
+	}
+	return p.Order.Arrived(now, j)
+}
+
+// However many jobs are refused for good, those behind them are asked again too, without anything else happening.
+func TestAllThatWereRefusedAreAskedAgain(t *testing.T) {
+	now := unit.Time(0)
+	c := bare(t, &now, func(p *policy.Policy) { p.Order = picky{&few{Order: p.Order, most: 1}} }, small.Times(8))
+	c.hold("first", "first", small, true)
+	for i := range 3 * again {
+		id := fmt.Sprint("bad", i)
+		c.See(Task{ID: id, Size: small}, Job{Key: id, Queue: "nowhere", Owned: true}, Held, "", 0)
+	}
+	c.hold("good", "good", small, true)
+	if got := released(c); len(got) != 1 || got[0] != "first" || c.Refused("good") == nil {
+		t.Fatalf("released %v", got)
+	}
+	c.Bind("first", "n0")
+	c.JobEnded("first")
+	c.End("first", policy.Done, 0)
+	var got []string
+	for n := 0; len(got) == 0; n++ {
+		if n > 5 {
+			t.Fatal("it waits for ever")
+		}
+		if n > 0 && c.Due() > now {
+			t.Fatal("nobody is told to ask again")
+		}
+		got = released(c)
+	}
+	if got[0] != "good" {
+		t.Errorf("released %v", got)
+	}
+}
+
+// Jobs of one user that would fit the empty cluster, but not what is free, do not stop those of others.
+func TestOneUserStopsNobody(t *testing.T) {
+	now := unit.Time(0)
+	c := bare(t, &now, nil, small.Times(4), small.Times(4))
+	c.Other("service", "n0", small)
+	for i := range lookahead {
+		for k := range 2 {
+			id := fmt.Sprint("large", i, "-", k)
+			c.See(Task{ID: id, Size: small.Times(4), Gang: 2}, Job{Key: fmt.Sprint("large", i), User: "mallory", Owned: true}, Held, "", 0)
+		}
+	}
+	c.See(Task{ID: "a", Size: small}, Job{Key: "a", User: "ann", Owned: true}, Held, "", 0)
+	if got := released(c); len(got) != 1 || got[0] != "a" {
+		t.Errorf("released %v", got)
+	}
+}
+
+// A restart knows of the members of a gang that are over: the next gang starts whole, and a member that is made again starts alone.
+func TestGangsAfterARestart(t *testing.T) {
+	for _, c := range []struct{ done, running, held, want int }{
+		{1, 3, 4, 4}, {4, 0, 4, 4}, {1, 2, 1, 1}, {3, 0, 1, 1}, {0, 0, 4, 4}, {0, 4, 3, 0}, {0, 0, 3, 0},
+	} {
+		core, err := New(fresh(t, "fifo"), Config{Now: func() unit.Time { return 1 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.SetNode("n", small.Times(16), "")
+		n := 0
+		see := func(s State, times int, on string) {
+			for range times {
+				n++
+				core.See(Task{ID: fmt.Sprint(n), Size: small, Gang: 4, Done: s == Over}, Job{Key: "job", Owned: true}, s, on, 1)
+			}
+		}
+		see(Over, c.done, "n")
+		see(Bound, c.running, "n")
+		see(Held, c.held, "")
+		if err := core.Start(nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := released(core); len(got) != c.want {
+			t.Errorf("%+v: released %v", c, got)
+		}
+		if err := core.Check(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // A task that fits the largest memory and the most processors of the cluster, but no node, is not waited for.
 func TestNoNodeIsLargeEnough(t *testing.T) {
 	now := unit.Time(0)

@@ -37,9 +37,10 @@ const (
 	DefaultWindow = 256
 	// linger is how long a job without an owner stays without tasks before it leaves: its next task may be on its way.
 	linger = 30 * unit.Second
-	// lookahead is how many jobs in a row may lack room before the rest are not asked.
-	lookahead = 200
-	// again is how many refused jobs are asked for again when others have left.
+	// lookahead is how many jobs in a row may lack room before the rest are not asked. A user may have ofUser of them: the user's others are passed over,
+	// so that nobody's jobs stop everybody, up to walk.
+	lookahead, ofUser, walk = 1000, 100, 20_000
+	// again is how many refused jobs are asked for again at a time, when others have left.
 	again = 64
 	// bindings of a task may fail before it waits as if it had found no node.
 	bindings = 3
@@ -76,6 +77,7 @@ type Task struct {
 	Size     unit.Resources //
 	Gang     int64          // tasks of the stage that start together; 0 or 1: no gang
 	Created  unit.Time
+	Done     bool  // of a task that was over before Start: it succeeded
 	Ref      any   // the engine's
 	Group    int64 // tasks of a gang that were released together, and have to start together, have the same; otherwise 0
 }
@@ -108,7 +110,7 @@ type Core struct {
 	nextSeq int64
 	leaving []departure
 	refused []*job // by the policy, in the order in which it is asked again
-	vacated bool   // a job has left since
+	toAsk   int    // of refused, those that are asked again since a job has left
 	tasks   map[string]*task
 	shapes  map[string]*shape
 	parked  map[*shape]bool
@@ -124,6 +126,8 @@ type Core struct {
 	event    policy.Event
 	try      func(*policy.Job) policy.Verdict
 	passed   int
+	skipped  int            // because of ofUser
+	lacking  map[string]int // jobs that lack room, by user
 	reserved unit.Resources // what those behind a job that has lacked room for long leave to it
 	gave     []Task
 	counted  Stats
@@ -184,7 +188,7 @@ type Stats struct {
 // New returns a core without nodes and tasks. It refuses a policy that needs what cannot be had here.
 func New(fresh func() (policy.Policy, error), c Config) (*Core, error) {
 	core := &Core{
-		fresh: fresh, window: c.Window, clock: c.Now, logTo: c.Log, jobs: map[string]*job{}, tasks: map[string]*task{}, shapes: map[string]*shape{}, parked: map[*shape]bool{}, retry: unit.Never,
+		fresh: fresh, window: c.Window, clock: c.Now, logTo: c.Log, jobs: map[string]*job{}, tasks: map[string]*task{}, shapes: map[string]*shape{}, parked: map[*shape]bool{}, lacking: map[string]int{}, retry: unit.Never,
 		sizes: map[unit.Resources]int64{}, ledger: ledger{nodes: map[string]*node{}, others: map[string]other{}, fit: map[unit.Resources]bool{}},
 	}
 	if core.window <= 0 {
@@ -334,7 +338,7 @@ func (c *Core) Reload(fresh func() (policy.Policy, error)) error {
 		}
 	}
 	clear(c.sizes)
-	c.least, c.refused = unit.Resources{}, nil
+	c.least, c.refused, c.toAsk = unit.Resources{}, nil, 0
 	c.announce()
 	return nil
 }
@@ -415,6 +419,12 @@ func (c *Core) join(x Task, in Job, s State) *task {
 	if s == Over {
 		c.tasks[x.ID] = t
 		j.in[s]++
+		if x.Done && x.Gang > 1 { // what is left of its gang starts alone
+			if i := c.stage(j, &t.Task); i >= 0 {
+				j.view.Stages[i].Tasks++
+				j.view.Stages[i].Done++
+			}
+		}
 		return t
 	}
 	if t.stage = c.stage(j, &t.Task); t.stage < 0 {
@@ -470,11 +480,9 @@ func (c *Core) arrive(j *job) {
 
 // readmit asks for refused jobs again once others have left: a queue may have been full. Those that are refused again wait behind the rest.
 func (c *Core) readmit() {
-	if !c.vacated {
-		return
-	}
-	c.vacated = false
-	list := slices.Clone(c.refused[:min(again, len(c.refused))])
+	c.toAsk = min(c.toAsk, len(c.refused))
+	list := slices.Clone(c.refused[:min(again, c.toAsk)])
+	c.toAsk -= len(list)
 	c.refused = c.refused[len(list):]
 	for _, j := range list {
 		if j.view.Running > 0 { // somebody else let its tasks go, and the policy was not told
@@ -505,7 +513,7 @@ func (c *Core) leave(j *job) {
 	case j.refused != nil:
 		c.refused = slices.DeleteFunc(c.refused, func(x *job) bool { return x == j })
 	case j.arrived && c.started:
-		c.vacated = true
+		c.toAsk = len(c.refused)
 		c.pol.Order.Left(c.now, &j.view)
 		c.shifted()
 	}
@@ -553,6 +561,9 @@ func (c *Core) Due() unit.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	due := min(c.tick, c.retry)
+	if c.toAsk > 0 {
+		due = c.now
+	}
 	if len(c.leaving) > 0 {
 		due = min(due, c.leaving[0].at)
 	}

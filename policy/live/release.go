@@ -39,7 +39,8 @@ func (c *Core) Release() []Task {
 	c.gave = nil
 	offer := policy.Offer{Now: c.now}
 	for c.outstanding < c.window && len(c.sizes) > 0 && c.least.Fits(c.room()) {
-		c.passed, c.reserved = 0, unit.Resources{}
+		c.passed, c.skipped, c.reserved = 0, 0, unit.Resources{}
+		clear(c.lacking)
 		c.counted.Asked++
 		if !c.pol.Order.Ranked(&offer, c.try) {
 			break
@@ -51,6 +52,12 @@ func (c *Core) Release() []Task {
 // serve releases the next task of a job that the policy proposes, or its next gang.
 func (c *Core) serve(v *policy.Job) policy.Verdict {
 	j, i := c.byIndex[v.Index], v.Front
+	if c.lacking[j.User] >= ofUser {
+		if c.skipped++; c.skipped >= walk {
+			return policy.Enough
+		}
+		return policy.Pass
+	}
 	if !c.fits(j, i) {
 		i = -1
 		for k := range v.Stages {
@@ -93,6 +100,7 @@ func (c *Core) lackRoom(j *job) policy.Verdict {
 	if c.reserved.IsZero() {
 		c.reserved = c.reserve(j)
 	}
+	c.lacking[j.User]++
 	if c.passed++; c.passed >= lookahead {
 		return policy.Enough
 	}

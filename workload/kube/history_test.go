@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,27 @@ func TestHistories(t *testing.T) {
 		if s := strings.Join(got, ", "); s != c.want || !strings.Contains(notes, c.note) {
 			t.Errorf("%s: %s, want %s: %s", c.name, s, c.want, notes)
 		}
+	}
+}
+
+// Nodes that take no pods of users are no room for them.
+func TestNodes(t *testing.T) {
+	node := func(name, spec, ready string) string {
+		return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}, "spec": {%s},
+			"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "%s"}]}}`, name, spec, ready)
+	}
+	taint := func(key, effect string) string {
+		return fmt.Sprintf(`"taints": [{"key": "%s", "effect": "%s"}]`, key, effect)
+	}
+	h, _, _ := read(t, node("a", "", "True"), node("cordoned", `"unschedulable": true`, "True"), node("down", "", "Unknown"), node("gpu", taint("nvidia.com/gpu", "NoSchedule"), "True"),
+		node("leader", taint("node-role.kubernetes.io/control-plane", "NoSchedule"), "True"), node("tolerant", taint("node-role.kubernetes.io/control-plane", "PreferNoSchedule"), "True"))
+	c, away := h.Cluster()
+	var names []string
+	for i := range c.Nodes {
+		names = append(names, c.Nodes[i].Name)
+	}
+	if want := []string{"a", "gpu", "tolerant"}; !slices.Equal(names, want) || away != 3 {
+		t.Errorf("%v, and %d away, want %v", names, away, want)
 	}
 }
 

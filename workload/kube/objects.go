@@ -106,12 +106,26 @@ type Job struct {
 type Node struct {
 	Meta `json:"metadata"`
 	Spec struct {
-		Unschedulable bool `json:"unschedulable"`
+		Unschedulable bool    `json:"unschedulable"`
+		Taints        []Taint `json:"taints"`
 	} `json:"spec"`
 	Status struct {
 		Allocatable map[string]string `json:"allocatable"`
 		Conditions  []Condition       `json:"conditions"`
 	} `json:"status"`
+}
+
+// Taint is what is read of a node's taint.
+type Taint struct {
+	Key    string `json:"key"`
+	Effect string `json:"effect"`
+}
+
+// controlPlane reports whether a node is kept free for the cluster itself.
+func (n *Node) controlPlane() bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t Taint) bool {
+		return t.Effect != "PreferNoSchedule" && (t.Key == "node-role.kubernetes.io/control-plane" || t.Key == "node-role.kubernetes.io/master")
+	})
 }
 
 // Room is what a node has for pods.

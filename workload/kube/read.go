@@ -274,7 +274,7 @@ func (h *History) Node(n *Node) {
 	}
 	h.nodes[n.Name] = &node{
 		room: h.rules.Room(n.Status.Allocatable), kind: shown(n.Labels[instanceType]), zone: shown(n.Labels[zone]),
-		away: !ready || n.Spec.Unschedulable,
+		away: !ready || n.Spec.Unschedulable || n.controlPlane(),
 	}
 }
 
