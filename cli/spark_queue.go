@@ -107,6 +107,10 @@ func sparkQueue(cmd *cobra.Command, s scenario.Scenario, queue string, asJSON bo
 		return misuse("Leave move out of the scenario, or try settings in it with \"yardmaster compare --variant\" and executors=queue:NAME=..., by the queues of the history.",
 			"the scenario moves jobs to other queues, and settings are tried on the queues of the history")
 	}
+	if len(s.Deadlines.Classes) > 0 { // the comparison has classes of its own
+		return misuse("Leave deadline-class out of the scenario, or try settings in it with \"yardmaster compare --variant\" and executors=queue:NAME=....",
+			"the scenario has deadlines of classes, and here jobs are told apart only by whether their executors change")
+	}
 	ctx := cmd.Context()
 	setup, err := resolve(s)
 	if err != nil {
