@@ -178,7 +178,7 @@ func TestProgramsOfRecordsAreInTheHistory(t *testing.T) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=true", "GIT_CONFIG_GLOBAL=/dev/null",
+		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=true -trimpath", "GIT_CONFIG_GLOBAL=/dev/null",
 			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 		out, err := c.CombinedOutput()
 		if err != nil {
