@@ -208,7 +208,8 @@ func (c *controller) saw(p *corev1.Pod) {
 	if gated(p) && len(p.Spec.SchedulingGates) > 1 && p.DeletionTimestamp == nil && !engine.Over(p) {
 		return // gates of others come off first
 	}
-	c.note(p)
+	_, known := c.engine.Core.State(string(p.UID))
+	c.note(p, known || managed(p)) // somebody else may have taken its gate off
 	c.engine.SawPod(p)
 }
 
@@ -220,13 +221,12 @@ func (c *controller) gone(p *corev1.Pod) {
 }
 
 // note keeps what is known of a released pod without a node.
-func (c *controller) note(p *corev1.Pod) {
-	_, ours := c.engine.Core.State(string(p.UID)) // also if somebody else has taken its gate off
+func (c *controller) note(p *corev1.Pod, ours bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, known := c.open[p.UID]
 	switch now, no := time.Now(), refused(p); {
-	case !ours && !managed(p) || gated(p) || p.Spec.NodeName != "" || engine.Over(p):
+	case !ours || gated(p) || p.Spec.NodeName != "" || engine.Over(p):
 		if delete(c.open, p.UID); known && p.Spec.NodeName != "" {
 			c.heard = now
 		}

@@ -313,6 +313,31 @@ func TestStranded(t *testing.T) {
 	s.done(5)
 }
 
+// A pod whose gate somebody else takes off keeps its place in the books: what it takes is not given to others.
+func TestReleasedBySomebodyElse(t *testing.T) {
+	s := newSite(t, 1, "2", "policy", "fifo")
+	s.control()
+	s.add("a", 2, "1", 0)
+	lab.Eventually(t, time.Minute, "a runs", func() bool { return s.order() == "aa" })
+	s.add("b", 1, "1", 0)
+	s.add("c", 1, "1", 0)
+	held := func(name string) bool {
+		p, err := s.Client.CoreV1().Pods(s.jobs).Get(t.Context(), name, metav1.GetOptions{})
+		s.check(err)
+		return len(p.Spec.SchedulingGates) > 0
+	}
+	_, err := s.Client.CoreV1().Pods(s.jobs).Patch(t.Context(), "b-0", types.StrategicMergePatchType,
+		[]byte(`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "`+engine.Gate+`"}]}}`), metav1.PatchOptions{})
+	s.check(err)
+	s.check(s.Client.CoreV1().Pods(s.jobs).Delete(t.Context(), "a-0", metav1.DeleteOptions{}))
+	lab.Eventually(t, time.Minute, "b runs", func() bool { return s.order() == "aab" })
+	if time.Sleep(2 * time.Second); !held("c-0") {
+		t.Error("c was released, and no node has room")
+	}
+	s.check(s.Client.CoreV1().Pods(s.jobs).Delete(t.Context(), "b-0", metav1.DeleteOptions{}))
+	lab.Eventually(t, time.Minute, "c runs", func() bool { return s.order() == "aabc" })
+}
+
 // Settings that are broken are refused whole, and those that are deleted stay in effect, also at the next start.
 func TestSettings(t *testing.T) {
 	s := newSite(t, 1, "2", "policy", "fbq:limits=1")

@@ -20,7 +20,7 @@ func TestLost(t *testing.T) {
 		if change != nil {
 			change(p)
 		}
-		c.note(p)
+		c.note(p, true)
 	}
 	check := func(after time.Duration, want ...string) {
 		t.Helper()
