@@ -89,13 +89,13 @@ func (r records) verdicts() (all []verdict) {
 	add("kerberos", "%d cases on a secured ResourceManager, with a keytab: the value found is in place after each.", len(rows[Secured](r["kerberos"])))
 	add("lies", "%d lies and refusals: no harmful change, one clear line each.", len(rows[FaultResult](r["lies"])))
 	add("size", "one look under 1 s (the longest: %.0f ms), under 100 MB (the most: %d MB), as many requests with the longest list as with the shortest.", longest, most>>20)
-	var lasted float64
+	var lasted float64 // of all runs
 	for _, r := range rows[soak.Record](r["soak"]) {
-		lasted = max(lasted, r.Lasted)
+		lasted += r.Lasted
 	}
 	add("upgrades", "%d changes of the version that steers: the next one knows the value found, it is in place at the end, and %d applications have all ended well.",
 		len(rows[Upgrade](r["upgrades"])), r["upgrades"].appTotals().Apps.Submitted)
-	add("soak", "%.1f hours with restarts, rotated logs and a clock that is stepped: memory and descriptors are flat, and %d applications have all ended well.",
+	add("soak", "%.1f hours in all with restarts, rotated logs and a clock that is stepped: memory and descriptors are flat, and %d applications, as many as were counted, have all ended well.",
 		lasted/3600, r["soak"].appTotals().Apps.Submitted)
 	add("days", "memory is flat in a rehearsal of 30 virtual days.")
 	return all
