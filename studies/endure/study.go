@@ -2,6 +2,7 @@ package endure
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,7 +107,7 @@ func (s *Study) Study() *harness.Study[sheet] {
 	h.Facts = func(_ context.Context, _ []evidence.Run, list []*sheet) (map[string]any, template.FuncMap, error) {
 		r, err := recordsOf(list), error(nil)
 		if all := rows[soak.Record](r["soak"]); len(all) > 0 {
-			err = soak.Picture(filepath.Join(h.Dir, "size.svg"), all[len(all)-1])
+			err = soak.Picture(filepath.Join(h.Dir, "size.svg"), slices.MaxFunc(all, func(a, b *soak.Record) int { return cmp.Compare(a.Lasted, b.Lasted) }))
 		}
 		return r.data(), pageFuncs, err
 	}
