@@ -284,6 +284,7 @@ func TestRefusedByTheStore(t *testing.T) {
 		"still set":      {200, prod + global + `,{"name":"yarn.scheduler.capacity.root.prod.state","value":"RUNNING"}`, true},
 		"not to be read": {403, "", false},
 		"gone":           {503, "", false},
+		"broken":         {500, "", false},
 		"not mutable":    {400, "", true},
 	} {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {

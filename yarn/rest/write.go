@@ -121,7 +121,10 @@ func (c *Client) ChangeScheduler(ctx context.Context, s SchedulerChange) (Result
 	}
 	r, err := c.Put(ctx, what, cluster+"/scheduler-conf", "application/xml", body)
 	if e, ok := errors.AsType[*StatusError](err); ok && e.Status == http.StatusBadRequest && !strings.HasPrefix(e.Message, "Failed to re-init queues") {
-		if now, failed := c.SchedulerConf(ctx); failed != nil && !errors.Is(failed, ErrRefused) || failed == nil && s.isIn(now) {
+		now, failed := c.SchedulerConf(ctx)
+		no, answered := errors.AsType[*StatusError](failed)
+		immutable := answered && no.Status == http.StatusBadRequest
+		if failed == nil && s.isIn(now) || failed != nil && !immutable {
 			call, _ := errors.AsType[*CallError](err)
 			err = &OutcomeUnknownError{http.MethodPut, call.URL, e}
 		}
